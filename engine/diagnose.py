@@ -1,0 +1,198 @@
+"""The door: a Case and the knowledge base in, an Answer out. Observe, reason, rank, ask, advise; nothing else happens."""
+
+from __future__ import annotations
+
+from engine.advise import command as corrected_command
+from engine.advise import values
+from engine.advise.fixes import advise
+from engine.model import Answer, RankedCause, RuledOut, SeenSymptom
+from engine.observe import derive
+from engine.observe.case import language, observe
+from engine.reason import ask, infer, rank
+from engine.reason.atoms import GRADES
+from engine.reason.chain import backend
+from engine.redact import mask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engine.advise.fixes import Advice
+    from engine.knowledge.store import Knowledge
+    from engine.model import Case, CorrectedCommand, Fact, Status, Step
+    from engine.observe.case import Observation
+    from engine.reason.infer import Conclusions
+    from engine.reason.rank import Ranking, Suspect
+
+SHOWN = 5  # causes with all their checks and fixes; those below a tenth of the first are left out
+LEAST = 0.02  # confidence below which a suggestion says nothing
+RESEMBLES = 1.0  # score from which a cause that only resembles the words is worth suggesting
+STRANGE = 3  # words that nothing here uses: a text with as many and no subject of ours is about something else
+
+
+def diagnose(case: Case, knowledge: Knowledge) -> Answer:
+    """The answer to `case`. The same case and knowledge give an equal answer, whichever engine runs."""
+    engine = backend()
+    seen = observe(case, knowledge)
+    facts = _relevant(seen, knowledge)
+    found = infer.infer(facts, knowledge, engine)
+    version, platform = derive.versions(facts), _platform(facts)
+    ranking = rank.rank(found, knowledge, version, platform)
+    status = _status(seen, found, ranking, knowledge)
+    suspects = _shown(ranking) if status == "answered" or _harmless(ranking, knowledge) else ()
+    stated = values.known(facts)
+    advice = advise([one.cause for one in suspects], found.atoms, stated, version, knowledge, engine)
+    causes = tuple(_ranked(one, advice, stated) for one in suspects)
+    return Answer(
+        language(case, seen),  # type: ignore[arg-type]
+        status,
+        _symptoms(found, knowledge),
+        causes,
+        tuple(RuledOut(cause, evidence) for cause, evidence in ranking.ruled_out) if causes else (),
+        _command(seen, causes, knowledge),
+        _question(status, ranking, facts, knowledge),
+        _understood(found, seen, status, knowledge),
+        _missing(status, seen, version is not None),
+        _trace(found, advice) if case.explain else None,
+    )
+
+
+def _relevant(seen: Observation, knowledge: Knowledge) -> tuple[Fact, ...]:
+    """The facts that count. A text about another product says nothing to us, and words alone that name no trouble only
+    resemble one."""
+    if _foreign(seen):
+        return ()
+    if _tells_of_trouble(seen):
+        return seen.facts
+    return tuple(fact for fact in seen.facts if not fact.name.startswith("lexical."))
+
+
+def _tells_of_trouble(seen: Observation) -> bool:
+    """Whether the words report something, rather than ask for knowledge or for help in general."""
+    if "trouble" in seen.kinds:
+        return True
+    detailed = bool(seen.kinds & {"thing", "circumstance"})
+    asks = "question" in seen.kinds or any(mark in seen.words for mark in "?？吗呢")
+    return detailed and ("vague" in seen.kinds or ("subject" in seen.kinds and not asks))
+
+
+def _foreign(seen: Observation) -> bool:
+    named = {fact.name for fact in seen.facts if fact.known}
+    ours = "says.vllm" in named or any(reading.is_vllm for reading in seen.readings)
+    strange = "says.foreign" in named or any(name.startswith("sign.of-") for name in named)
+    signs = any(name.startswith("sign.") and not name.startswith("sign.of-") for name in named)
+    if strange and not ours:
+        return True
+    grounded = ours or signs or bool(seen.kinds & {"subject", "thing"}) or bool(seen.readings) or bool(seen.command)
+    return not grounded and seen.unknown_words >= STRANGE
+
+
+def _platform(facts: Sequence[Fact]) -> str | None:
+    return next((str(fact.value) for fact in facts if fact.name == "platform"), None)
+
+
+def _status(seen: Observation, found: Conclusions, ranking: Ranking, knowledge: Knowledge) -> Status:
+    """What kind of answer this is; contract.md says what each promises."""
+    symptoms = set(found.of("symptom"))
+    specific = symptoms - knowledge.section("vague")
+    if ranking.suspects and (specific or _proven(ranking)):
+        if _looks_fine(seen) and _reassured(seen, ranking, knowledge):
+            return "healthy"
+        return "answered"
+    if _looks_fine(seen) and not specific:
+        return "healthy"
+    if ranking.suspects and (ranking.suspects[0].score > RESEMBLES or (seen.readings and not symptoms)):
+        return "answered"
+    return "needs_more" if symptoms or (seen.readings and any(reading.is_vllm for reading in seen.readings)) else "unknown"
+
+
+def _proven(ranking: Ranking) -> bool:
+    """Whether the first cause stands on more than words that resemble it."""
+    return any(not item.name.endswith(".resemblance") for item in ranking.suspects[0].items)
+
+
+def _looks_fine(seen: Observation) -> bool:
+    """Whether a log of vLLM was read and shows nothing wrong."""
+    named = {fact.name for fact in seen.facts if fact.origin.kind == "log"}
+    ours = [reading for reading in seen.readings if reading.is_vllm and reading.lines]
+    return bool(ours) and not named & {"log.unexplained_error", "log.ends_in_startup"}
+
+
+def _reassured(seen: Observation, ranking: Ranking, knowledge: Knowledge) -> bool:
+    """Whether the operator only asks if all is well, and the log has no failure in it."""
+    roles = knowledge.section("roles")
+    failing = any(roles.get(fact.name[5:]) == "root" for fact in seen.facts if fact.name.startswith("sign."))
+    asked = any(fact.name == "says.reassurance" for fact in seen.facts)
+    return not failing and (asked or ranking.suspects[0].confidence < rank.CLAIM and not seen.words)
+
+
+def _harmless(ranking: Ranking, knowledge: Knowledge) -> bool:
+    """Whether the first suspect is a thing that only looks bad."""
+    first = ranking.suspects[0].cause if ranking.suspects else ""
+    logic = knowledge.item("logic", first)
+    return bool(logic and logic["harmless"]) and ranking.suspects[0].confidence >= rank.CLAIM
+
+
+def _shown(ranking: Ranking) -> tuple[Suspect, ...]:
+    first = ranking.suspects[0].confidence
+    return tuple(one for one in ranking.suspects[:SHOWN] if one.confidence >= max(LEAST, first / 10) or one is ranking.suspects[0])
+
+
+def _ranked(one: Suspect, advice: Advice, stated: Mapping[str, str]) -> RankedCause:
+    return RankedCause(
+        one.cause, one.confidence, one.verdict, rank.evidence(one.items), rank.evidence(one.against), advice.fixes[one.cause], dict(stated)
+    )
+
+
+def _symptoms(found: Conclusions, knowledge: Knowledge) -> tuple[SeenSymptom, ...]:
+    """The symptoms seen, most exact first."""
+    out = []
+    for name in found.of("symptom"):
+        facts = found.grounds[f"symptom:{name}"]
+        grade = max((GRADES[fact.grade] for fact in facts), default=0)
+        items = rank.evidence([rank.Item(name, "some", 1.0, facts)])
+        out.append(SeenSymptom(name, (1.0, 0.7, 0.4)[grade], items))
+    return tuple(sorted(out, key=lambda one: (-one.score, one.id)))
+
+
+def _command(seen: Observation, causes: Sequence[RankedCause], knowledge: Knowledge) -> CorrectedCommand | None:
+    """The operator's command with the first fix of the first cause that touches it."""
+    if not seen.command or not causes:
+        return None
+    for fix in causes[0].fixes:
+        done = corrected_command.corrected(seen.command, fix.changes, knowledge)
+        if done is not None:
+            return done.but(before=mask(done.before), after=mask(done.after))
+    return None
+
+
+def _question(status: Status, ranking: Ranking, facts: Sequence[Fact], knowledge: Knowledge) -> str | None:
+    if status == "needs_more":
+        return ask.question(ranking.suspects, facts, knowledge) or ask.GENERAL
+    return ask.question(ranking.suspects, facts, knowledge) if status == "answered" else None
+
+
+def _understood(found: Conclusions, seen: Observation, status: Status, knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
+    """What was recognised beside the causes: concepts of an unanswered text, lines that only look bad."""
+    roles = knowledge.section("roles")
+    signs = [fact.name[5:] for fact in seen.facts if fact.name.startswith("sign.")]
+    out = [(sign, "") for sign in signs if status == "healthy" or roles.get(sign) in ("hint", "noise")]
+    if status in ("needs_more", "unknown"):
+        out += [(name, "") for name in found.of("symptom")]
+        out += [("log.unexplained_error", mask(str(fact.value))) for fact in seen.facts if fact.name == "log.unexplained_error"]
+    return tuple(dict.fromkeys(out))
+
+
+def _missing(status: Status, seen: Observation, version_known: bool) -> tuple[str, ...]:
+    """What would help, by what is not there."""
+    if status == "healthy" or (status == "unknown" and not seen.kinds & {"trouble", "vague", "subject"}):
+        return ()
+    logs = () if seen.readings else ("log",)
+    command = () if seen.command else ("command",)
+    version = () if version_known else ("version",)
+    return (*logs, *command, *version)
+
+
+def _trace(found: Conclusions, advice: Advice) -> tuple[Step, ...]:
+    deepest = max((step.level for step in found.steps), default=0)
+    return (*found.steps, *(step.but(level=step.level + deepest) for step in advice.steps))

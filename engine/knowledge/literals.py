@@ -1,0 +1,117 @@
+"""What text must be in a line before a pattern can match it.
+
+Looking for a few hundred fixed strings is cheap, trying a few hundred patterns is not: the log observer tries a pattern
+only on lines that hold one of its literals. They are worked out here when the knowledge is compiled.
+"""
+
+from __future__ import annotations
+
+import re
+import re._constants as codes
+import re._parser as parser
+
+from engine.errors import KnowledgeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_INNER_WORD = re.compile(r"(?<=[^a-z0-9_])[a-z0-9_]+(?=[^a-z0-9_])", re.ASCII)
+MOST_ALTERNATIVES = 24  # literals that one pattern may stand for
+_FORBIDDEN = ("ASSERT", "ASSERT_NOT", "GROUPREF", "GROUPREF_EXISTS", "ATOMIC_GROUP", "POSSESSIVE_REPEAT")
+
+
+def required(pattern: str) -> tuple[str, ...]:
+    """Lower-case strings of which at least one is in every match of `pattern`; the longest such choice.
+
+    Raises KnowledgeError when the pattern does not parse, needs more than linear time, or has no fixed part."""
+    try:
+        tree = parser.parse(pattern, re.IGNORECASE)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise KnowledgeError(f"the pattern {pattern!r} does not parse: {error}.") from None
+    _refuse(tree, pattern)
+    found = _best(tree)
+    if not found:
+        raise KnowledgeError(f"the pattern {pattern!r} has no fixed part that every match must hold.")
+    return tuple(sorted(found))
+
+
+def by_word(found: Iterable[str]) -> dict[str, Any]:
+    """The literals by the longest whole word inside each: a text without that word cannot hold the literal. Those that
+    have none, because a longer word may go on at either end, stand under `wordless`."""
+    words: dict[str, list[str]] = {}
+    wordless = []
+    for literal in found:
+        inner = [match.group() for match in _INNER_WORD.finditer(literal)]
+        if inner:
+            words.setdefault(max(inner, key=len), []).append(literal)
+        else:
+            wordless.append(literal)
+    return {"words": {word: tuple(held) for word, held in words.items()}, "wordless": tuple(wordless)}
+
+
+def _refuse(tree: Any, pattern: str) -> None:
+    for op, argument in tree:
+        if str(op) in _FORBIDDEN:
+            raise KnowledgeError(f"the pattern {pattern!r} uses {str(op).lower()}, which no linear-time matcher can.")
+        for part in _parts(op, argument):
+            _refuse(part, pattern)
+
+
+def _parts(op: Any, argument: Any) -> list[Any]:
+    if op is codes.BRANCH:
+        return list(argument[1])
+    if op is codes.SUBPATTERN:
+        return [argument[3]]
+    if op in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+        return [argument[2]]
+    return []
+
+
+def _best(tree: Any) -> frozenset[str]:
+    """The alternatives that a sequence requires: the choice whose shortest member is longest."""
+    choices: list[frozenset[str]] = []
+    run = frozenset({""})
+    for op, argument in [*tree, (None, None)]:
+        exact = _exact(op, argument)
+        if exact and len(run) * len(exact) <= MOST_ALTERNATIVES:
+            run = frozenset(before + after for before in run for after in exact)
+            continue
+        choices += [run, _of(op, argument)]
+        run = frozenset({""}) if not exact else exact
+    usable = [choice for choice in choices if choice and "" not in choice]
+    return max(usable, key=lambda choice: (min(map(len, choice)), -len(choice)), default=frozenset())
+
+
+def _exact(op: Any, argument: Any) -> frozenset[str]:
+    """All strings that a part matches, when they are few and fixed; empty otherwise."""
+    if op is codes.LITERAL:
+        return frozenset({chr(argument).lower()})
+    if op is codes.SUBPATTERN:
+        return _fixed(argument[3])
+    if op is codes.BRANCH:
+        branches = [_fixed(branch) for branch in argument[1]]
+        return frozenset().union(*branches) if all(branches) else frozenset()
+    return frozenset()
+
+
+def _fixed(tree: Any) -> frozenset[str]:
+    found = frozenset({""})
+    for op, argument in tree:
+        exact = _exact(op, argument)
+        if not exact or len(found) * len(exact) > MOST_ALTERNATIVES:
+            return frozenset()
+        found = frozenset(before + after for before in found for after in exact)
+    return found
+
+
+def _of(op: Any, argument: Any) -> frozenset[str]:
+    if op is codes.SUBPATTERN:
+        return _best(argument[3])
+    if op in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[0] >= 1:
+        return _best(argument[2])
+    if op is codes.BRANCH:
+        branches = [_best(branch) for branch in argument[1]]
+        return frozenset().union(*branches) if all(branches) else frozenset()
+    return frozenset()

@@ -1,0 +1,121 @@
+"""A Case -> every fact in it, from whichever source. The one door of this room."""
+
+from __future__ import annotations
+
+from engine.model import Fact, Origin, Value
+from engine.observe import command, complaint, context, derive, lines, log, words
+from engine.observe.split import Parts, split
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from engine.knowledge.store import Knowledge
+    from engine.model import Attachment, Case
+
+HEAD = 262_144  # bytes of standard input that are looked at to tell words from a log
+
+
+class Observation(Value):
+    """What the case holds. `kinds` are the kinds of concepts that were said, `readings` what each log said."""
+
+    facts: tuple[Fact, ...]
+    words: str
+    kinds: frozenset[str]
+    unknown_words: int
+    readings: tuple[log.Reading, ...]
+    command: str
+
+
+def observe(case: Case, knowledge: Knowledge) -> Observation:
+    """All facts of `case`, each with its origin; what cannot be understood leaves no fact and raises nothing."""
+    said, attachments = _own_words(case)
+    parts = split(said)
+    stated = case.command or parts.command or _command_in(case)
+    facts: list[Fact] = []
+    readings = []
+    logs = [(None, [parts.log.encode("utf-8", "replace")])] if parts.log else []
+    for number, blocks in [*logs, *attachments]:
+        reading = log.read(blocks, knowledge.section("signs"))
+        readings.append(reading)
+        facts += derive.of_reading(reading, number, knowledge)
+    heard = complaint.hear(parts.words, knowledge)
+    facts += heard.facts
+    facts += _quoted(parts.words, "complaint", knowledge)
+    facts += command.facts(stated, knowledge) if stated else []
+    facts += context.facts(case.context, knowledge)
+    for where, text in context.texts(case.context):
+        facts += _searched(where, text, knowledge)
+    facts += derive.from_facts(facts, knowledge)
+    return Observation(tuple(facts), parts.words, heard.kinds, heard.unknown, tuple(readings), stated)
+
+
+def language(case: Case, observation: Observation) -> str:
+    """The language of the answer: the one asked for, else that of the operator's own words."""
+    if case.lang != "auto":
+        return case.lang
+    return "zh" if words.is_chinese(observation.words) else "en"
+
+
+def _own_words(case: Case) -> tuple[str, list[tuple[int, Iterable[bytes]]]]:
+    """TEXT and the words on standard input on one side, streams of bytes with their places on the other."""
+    said: list[str] = [case.text] if case.text else []
+    streams: list[tuple[int, Iterable[bytes]]] = []
+    for number, attachment in enumerate(case.attachments):
+        if attachment.name != "-":
+            streams.append((number, attachment.blocks))
+            continue
+        head, rest = _head(attachment)
+        text = "".join(piece.text for piece in lines.pieces([head]))
+        parts = split(text)
+        if len(head) < HEAD and not parts.log:
+            said.append(text)
+        else:
+            said.append("\n".join(part for part in (parts.words, parts.command) if part)[: complaint.LONGEST])
+            streams.append((number, rest))
+    return "\n".join(said), streams
+
+
+def _head(attachment: Attachment) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes of a stream, and an iterator over the whole of it."""
+    blocks = iter(attachment.blocks)
+    head: list[bytes] = []
+    size = 0
+    while size < HEAD and (block := next(blocks, None)) is not None:
+        head.append(block)
+        size += len(block)
+
+    def whole() -> Iterator[bytes]:
+        yield from head
+        yield from blocks
+
+    return b"".join(head)[:HEAD], whole()
+
+
+def _command_in(case: Case) -> str:
+    """A start command that the context states somewhere."""
+    for _where, text in context.texts(case.context):
+        found = split(text).command
+        if found:
+            return found
+    return ""
+
+
+def _quoted(text: str, kind: str, knowledge: Knowledge) -> list[Fact]:
+    """Signs of messages that are quoted inside a sentence."""
+    if not text:
+        return []
+    reading = log.read([text.encode("utf-8", "replace")], knowledge.section("signs"))
+    return [
+        fact.but(origin=Origin(kind, fact.origin.text, f"{kind}:{fact.origin.source}"))  # type: ignore[arg-type]
+        for fact in derive.of_signs(reading, None)
+    ]
+
+
+def _searched(where: str, text: str, knowledge: Knowledge) -> Iterator[Fact]:
+    """Signs, concepts and flags in a text of the context; its concepts count as near, since they were not the complaint."""
+    yield from _quoted(text, "context", knowledge)
+    for fact in complaint.hear(text, knowledge, "context").facts:
+        family = fact.name.partition(".")[0]
+        if family not in {"lexical", "stage"} and not (family == "says" and where.startswith("gpu")):
+            yield fact.but(grade="near", origin=fact.origin.but(source=f"context:{where}:{fact.origin.source}"))

@@ -1,0 +1,116 @@
+"""YAML of any quality is read as plain data with line numbers, or refused with file and line; nothing else happens."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import InputError
+from engine.knowledge.source import DEEPEST, LONGEST, parse
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        parse("kb/x.yaml", text)
+    return caught.value.message
+
+
+def test_every_node_keeps_the_line_where_it_stands() -> None:
+    document = parse("kb/x.yaml", "id: a\nchecks:\n  - id: b\n    text: c\n  - {id: d, text: e}\n")
+    assert document.data == {"id": "a", "checks": [{"id": "b", "text": "c"}, {"id": "d", "text": "e"}]}
+    assert [document.line(("checks", 0, "text")), document.line(("checks", 1, "text"))] == [4, 5]
+
+
+def test_a_place_that_does_not_exist_has_the_line_of_what_it_would_be_in() -> None:
+    document = parse("kb/x.yaml", "id: a\nchecks:\n  - id: b\n")
+    assert document.line(("checks", 0, "command")) == 3
+    assert document.line(("fixes", 4)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("a: 1\nb: 2\na: 3\n", 3, "'a' is given twice"),
+        ("a:\n  - {x: 1,\n     x: 2}\n", 3, "'x' is given twice"),
+        ("a: &x [1]\nb: *x\n", 1, "anchors and aliases are not allowed"),
+        (BOMB, 1, "anchors and aliases are not allowed"),
+        ("a: b: c\n", 1, "mapping values are not allowed"),
+        ("a: 1\nb: [1, 2\n", 3, "did not find expected"),
+        ("a: 1\n\tb: 2\n", 2, "found a tab character"),
+        ("? [a, b]\n: c\n", 1, "a key must be a plain word"),
+        ("a: 1\n---\nb: 2\n", 2, "another document"),
+        ("a:\n- 2024-99-99\n", 2, "'2024-99-99' is no timestamp; put it in quotes"),
+        ("a: !!bool maybe\n", 1, "'maybe' is no bool; put it in quotes"),
+        ("a: !!int ''\n", 1, "'' is no int; put it in quotes"),
+        ("a: !!python/name:os.system x\n", 1, "put it in quotes"),
+        (f"a: {'9' * 5_000}\n", 1, "is no int; put it in quotes"),
+        ("a: \0\n", 1, "control characters are not allowed"),
+        ("a: \ud800\n", 1, "surrogates not allowed"),
+    ],
+)
+def test_what_is_not_plain_yaml_is_refused_by_file_line_and_reason(text: str, line: int, reason: str) -> None:
+    message = refusal(text)
+    assert message.startswith(f"kb/x.yaml:{line}: ")
+    assert reason in message
+
+
+def test_an_alias_is_refused_before_it_is_multiplied() -> None:
+    tracemalloc.start()
+    refusal(BOMB)
+    _now, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 2_000_000
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 50_000, "- " * 100_000, "[" * 5_000 + "]" * 5_000])
+def test_endless_nesting_is_refused_and_ends_no_process(text: str) -> None:
+    assert "nest" in refusal(text)
+
+
+def test_nesting_is_limited_below_what_python_can_recurse() -> None:
+    parse("x", "[" * DEEPEST + "]" * DEEPEST)
+    assert f"nested deeper than {DEEPEST} levels" in refusal("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2))
+
+
+def test_a_file_of_megabytes_is_refused_unread() -> None:
+    assert f"at most {LONGEST:,} are read" in refusal("a" * (LONGEST + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2024-01-01", "2024-01-01"),
+        ("!!binary aGVsbG8=", "aGVsbG8="),
+        ("0.5", 0.5),
+        ("12", 12),
+        ("true", True),
+        ("~", None),
+        ("中文：值", "中文：值"),
+    ],
+)
+def test_a_value_is_text_a_number_a_truth_value_or_nothing(text: str, value: object) -> None:
+    data = parse("x", f"a: {text}").data
+    assert data == {"a": value}
+    assert type(data["a"]) is type(value)
+
+
+def test_an_empty_file_holds_nothing() -> None:
+    assert parse("x", "").data is None
+    assert parse("x", "# only a comment\n").data is None
+
+
+@given(st.one_of(st.text(), st.text(alphabet="ab:-[]{}&*!|>'\"#%@,?\n \t0123.~")))
+def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    refused = ""
+    try:
+        parse("x", text)
+    except InputError as error:
+        refused = error.message
+    assert refused == "" or (refused.startswith("x:") and "\n" not in refused)
