@@ -62,9 +62,22 @@ def _relevant(seen: Observation, knowledge: Knowledge) -> tuple[Fact, ...]:
     resemble one."""
     if _foreign(seen):
         return ()
-    if _tells_of_trouble(seen):
-        return seen.facts
-    return tuple(fact for fact in seen.facts if not fact.name.startswith("lexical."))
+    facts = seen.facts if _tells_of_trouble(seen) else tuple(fact for fact in seen.facts if not fact.name.startswith("lexical."))
+    return _with_fainter_words(facts) if _failure_is_shown(facts, knowledge) else facts
+
+
+def _failure_is_shown(facts: Sequence[Fact], knowledge: Knowledge) -> bool:
+    """Whether a log shows the failure itself, not only what the operator says of it."""
+    roles = knowledge.section("roles")
+    return any(
+        fact.origin.kind == "log" and (roles.get(fact.name[5:]) == "root" or fact.name == "stats.queue_with_full_kv")
+        for fact in facts
+    )
+
+
+def _with_fainter_words(facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """What decides is the log: beside it the operator's words count one step less."""
+    return tuple(fact.but(grade="near") if fact.origin.kind == "complaint" and fact.grade == "exact" else fact for fact in facts)
 
 
 def _tells_of_trouble(seen: Observation) -> bool:

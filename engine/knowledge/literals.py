@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _INNER_WORD = re.compile(r"(?<=[^a-z0-9_])[a-z0-9_]+(?=[^a-z0-9_])", re.ASCII)
+MOST_REPEATS = 1_000  # RE2 refuses more
 MOST_ALTERNATIVES = 24  # literals that one pattern may stand for
 _FORBIDDEN = ("ASSERT", "ASSERT_NOT", "GROUPREF", "GROUPREF_EXISTS", "ATOMIC_GROUP", "POSSESSIVE_REPEAT")
 
@@ -55,6 +56,8 @@ def _refuse(tree: Any, pattern: str) -> None:
     for op, argument in tree:
         if str(op) in _FORBIDDEN:
             raise KnowledgeError(f"the pattern {pattern!r} uses {str(op).lower()}, which no linear-time matcher can.")
+        if str(op).endswith("_REPEAT") and argument[1] is not codes.MAXREPEAT and argument[1] > MOST_REPEATS:
+            raise KnowledgeError(f"the pattern {pattern!r} repeats up to {argument[1]} times; at most {MOST_REPEATS} are matched.")
         for part in _parts(op, argument):
             _refuse(part, pattern)
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine.observe.log import Hit, Reading
 
 QUIET = ("INFO", "WARNING", "DEBUG")
+_TURNS = ("arguments", "loading", "shutdown")  # stages that begin or end a run of the server
 
 
 def of_reading(reading: Reading, number: int | None, knowledge: Knowledge) -> Iterator[Fact]:
@@ -40,9 +41,8 @@ def of_signs(reading: Reading, number: int | None) -> Iterator[Fact]:
     failures = [hit for hit in reading.hits if hit.role == "root"]
     loud = [hit for hit in failures if hit.level not in QUIET]
     first = min((hit.line for hit in loud or failures), default=0)
-    shutdown = next((line for line, stage in reading.milestones if stage == "shutdown"), None)
     for hit in reading.hits:
-        if hit.role == "aftermath" and shutdown is not None and hit.line >= shutdown:
+        if hit.role == "aftermath" and _stopping(reading, hit.line):
             continue
         grade = "near" if hit.role == "root" and (hit.line > first + 3 or (bool(loud) and hit not in loud)) else "exact"
         origin = _at(number, hit.line, hit.text, f"log:{number}:{hit.line}")
@@ -73,11 +73,17 @@ def _of_progress(reading: Reading, number: int | None) -> Iterator[Fact]:
     if shutdown is not None:
         yield Fact("log.shutdown_requested", True, _at(number, shutdown, "shutdown", f"progress:{number}:shutdown"))
     for line, text in reading.exceptions:
-        if shutdown is None or line < shutdown:
+        if not _stopping(reading, line):
             yield Fact("log.unexplained_error", text, _at(number, line, text, f"log:{number}:{line}"))
             break
     for line, status in reading.statuses:
         yield Fact("log.http_status", status, _at(number, line, f"HTTP {status}", f"log:{number}:status:{status}"))
+
+
+def _stopping(reading: Reading, line: int) -> bool:
+    """Whether the server was asked to stop before that line and has not been started again."""
+    turns = [stage for number, stage in reading.milestones if number <= line and stage in _TURNS]
+    return turns[-1:] == ["shutdown"]
 
 
 def _first_trouble(reading: Reading) -> Hit | None:
@@ -117,7 +123,7 @@ def _named_flags(facts: list[Fact], knowledge: Knowledge) -> Iterator[tuple[str,
         if fact.name == "mentions.flag" or fact.name == "log.flag":
             named = str(fact.value).partition("=")[0].split()
             yield canonical(named[0], knowledge) if named else "", fact.origin
-        elif fact.name.startswith("args.") and fact.origin.kind == "command":
+        elif fact.name.startswith("args.") and fact.origin.kind == "command" and fact.origin.text.startswith("--"):
             yield f"--{fact.name[5:]}", fact.origin
 
 

@@ -61,7 +61,9 @@ def _rule_set(knowledge: Knowledge, kind: str, name: str) -> RuleSet:
 def _grounds(steps: Sequence[Step], known: Mapping[str, tuple[Fact, ...]]) -> dict[str, tuple[Fact, ...]]:
     """For each conclusion the facts under the shortest rule that gives it, so that evidence shows what decided."""
     grounds = dict(known)
-    for step in steps:  # by level: the grounds of a body are there before those of its head
+    for step in steps:  # by level of the conclusion: the rule that reached it first has its grounds, a later one may not
+        if not all(atom in grounds for atom in step.body):
+            continue
         found = dict.fromkeys(fact for atom in step.body for fact in grounds.get(atom, ())[:1])
         present = grounds.get(step.conclusion)
         if present is None or (len(found), _worst(found)) < (len(present), _worst(present)):

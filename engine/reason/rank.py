@@ -1,6 +1,7 @@
 """Candidate causes -> their order, how sure it is, and what was ruled out.
 
-score = prior + the sum over independent observations of the strongest item of each. Confidence is the softmax of the
+score = prior + the sum over independent observations of the strongest item of each; an item that rests partly on what
+was counted already counts for the part that is new. Confidence is the softmax of the
 scores over all candidates and one explicit "none of these", then a monotone calibration that cannot change the order.
 """
 
@@ -144,10 +145,11 @@ def _suspect(cause: str, items: Sequence[Item], logic: Mapping[str, Any], knowle
     against: list[Item] = []
     for item in items:
         sources = {fact.origin.source for fact in item.facts}
-        if sources <= used and item.worth > 0:
+        new = len(sources - used) / len(sources) if item.worth > 0 else 1.0
+        if not new:
             continue  # the same observation seen again, as sign, symptom or word
         used |= sources
-        score += item.worth
+        score += item.worth * new
         (counted if item.worth > 0 else against).append(item)
     decisive = any(item.weight == "decisive" for item in counted) and not against
     return Suspect(cause, round(score, 6), tuple(counted), tuple(against), decisive)

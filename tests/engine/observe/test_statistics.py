@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -38,8 +39,9 @@ def test_the_last_values_and_the_extremes_are_kept() -> None:
 
 def test_the_line_of_v0_is_read_as_well() -> None:
     v0 = (
-        "INFO 04-21 10:00:00 metrics.py:295] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 8.9 tokens/s, "
-        "Running: 4 reqs, Swapped: 1 reqs, Pending: 6 reqs, GPU KV cache usage: 99.1%, CPU KV cache usage: 0.0%.\n"
+        "INFO 04-21 10:00:00 metrics.py:295] Avg prompt throughput: 0.0 tokens/s, "
+        "Avg generation throughput: 8.9 tokens/s, Running: 4 reqs, Swapped: 1 reqs, Pending: 6 reqs, "
+        "GPU KV cache usage: 99.1%, CPU KV cache usage: 0.0%.\n"
     )
     found = series(v0)
     assert (found["running"], found["waiting"], found["kv_usage"]) == (4, 6, 99.1)
@@ -78,16 +80,17 @@ def test_nothing_running_and_nothing_waiting_is_idle() -> None:
 
 def test_the_evidence_is_the_line_with_the_longest_queue() -> None:
     found = log.read(
-        ["first\n".encode(), line(waiting=1).encode(), line(waiting=9).encode(), line(waiting=2).encode()],
+        [b"first\n", line(waiting=1).encode(), line(waiting=9).encode(), line(waiting=2).encode()],
         mini().section("signs"),
     ).statistics
     assert {name: where for name, _value, where in found.facts()}["stats.waiting_max"] == 3
     assert "Waiting: 9 reqs" in found.text
 
 
-def test_a_million_characters_without_an_end_are_one_line_of_statistics_after_another() -> None:
-    endless = line().replace("\n", " ")
-    assert series(endless * 5_000)["lines"] == pytest.approx(5_000, abs=20)
+def test_an_endless_line_of_statistics_takes_no_time_that_grows_with_its_square() -> None:
+    start = process_time()
+    assert series(line().replace("\n", " ") * 20_000)["lines"] > 0
+    assert process_time() - start < 3.0
 
 
 numbers = st.one_of(
