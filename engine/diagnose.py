@@ -91,12 +91,14 @@ def _tells_of_trouble(seen: Observation) -> bool:
 
 def _foreign(seen: Observation) -> bool:
     named = {fact.name for fact in seen.facts if fact.known}
-    ours = "says.vllm" in named or any(reading.is_vllm for reading in seen.readings)
+    ours = "says.vllm" in named or bool(seen.command) or any(reading.is_vllm for reading in seen.readings)
     strange = "says.foreign" in named or any(name.startswith("sign.of-") for name in named)
     signs = any(name.startswith("sign.") and not name.startswith("sign.of-") for name in named)
-    if strange and not ours:
-        return True
-    grounded = ours or signs or bool(seen.kinds & {"subject", "thing"}) or bool(seen.readings) or bool(seen.command)
+    if ours or (strange and not ours):
+        return not ours
+    if seen.readings:  # a log without a line of vLLM or of its neighbours, and words that could be about anything
+        return not signs and not ("thing" in seen.kinds or named & {"says.model", "says.gpu", "says.engine"})
+    grounded = signs or bool(seen.kinds & {"subject", "thing"})
     return not grounded and seen.unknown_words >= STRANGE
 
 
@@ -108,13 +110,16 @@ def _status(seen: Observation, found: Conclusions, ranking: Ranking, knowledge: 
     """What kind of answer this is; contract.md says what each promises."""
     symptoms = set(found.of("symptom"))
     specific = symptoms - knowledge.section("vague")
-    if ranking.suspects and (specific or _proven(ranking)):
+    asks = "question" in seen.kinds and not seen.kinds & {"trouble", "vague"}
+    if ranking.suspects and (specific or (_proven(ranking) and not (asks and not seen.readings))):
         if _looks_fine(seen) and _reassured(seen, ranking, knowledge):
             return "healthy"
         return "answered"
     if _looks_fine(seen) and not specific:
         return "healthy"
-    if ranking.suspects and (ranking.suspects[0].score > RESEMBLES or (seen.readings and not symptoms)):
+    if ranking.suspects and not asks and (ranking.suspects[0].score > RESEMBLES or (seen.readings and not symptoms)):
+        return "answered"
+    if _harmless(ranking, knowledge):
         return "answered"
     return "needs_more" if symptoms or (seen.readings and any(reading.is_vllm for reading in seen.readings)) else "unknown"
 
@@ -134,9 +139,10 @@ def _looks_fine(seen: Observation) -> bool:
 def _reassured(seen: Observation, ranking: Ranking, knowledge: Knowledge) -> bool:
     """Whether the operator only asks if all is well, and the log has no failure in it."""
     roles = knowledge.section("roles")
-    failing = any(roles.get(fact.name[5:]) == "root" for fact in seen.facts if fact.name.startswith("sign."))
+    failing = any(roles.get(fact.name[5:]) in ("root", "failure") for fact in seen.facts if fact.name.startswith("sign."))
     asked = any(fact.name == "says.reassurance" for fact in seen.facts)
-    return not failing and (asked or ranking.suspects[0].confidence < rank.CLAIM and not seen.words)
+    unsure = ranking.suspects[0].confidence < rank.CLAIM or _harmless(ranking, knowledge)
+    return not failing and unsure and (asked or not seen.words)
 
 
 def _harmless(ranking: Ranking, knowledge: Knowledge) -> bool:

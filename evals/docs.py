@@ -36,6 +36,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.errors import KbError
+from engine.knowledge.store import load
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 WIDTH = 80
@@ -126,7 +129,13 @@ def _read(terminal: int) -> bytes:
 
 
 def main(documents: Sequence[str] = DOCUMENTS) -> int:
-    """Brings every document up to date and names those that changed."""
+    """Brings every document up to date and names those that changed. Writes nothing while the knowledge base is at
+    fault: each answer would only say so."""
+    try:
+        load(str(ROOT / "kb"))
+    except KbError as error:
+        print(f"docs: {error}", file=sys.stderr)
+        return error.exit_code
     for document in documents:
         path = ROOT / document
         old = new = path.read_text(encoding="utf-8")

@@ -134,3 +134,13 @@ def test_stale_documents_are_written_anew_and_current_ones_left_alone(
     assert written == stale.replace("then", "now")
     docs.main(["README.md"])
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == written
+
+
+def test_nothing_is_written_while_the_knowledge_base_is_at_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "kb", tmp_path / "kb", ignore=shutil.ignore_patterns("compiled"))
+    (tmp_path / "kb/weights.yaml").write_text("weight: {}", encoding="utf-8")
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    assert docs.main(["README.md"]) == 2
+    assert "weights.yaml" in capsys.readouterr().err

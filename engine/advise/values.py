@@ -86,7 +86,8 @@ def _computed(text: str, flag: str, now: str | None) -> str:
         result = value / 2 if text == "half" else value * 2
         return str(max(1, int(result))) if value == int(value) else f"{result:g}"
     least, most = _SHARES.get(flag, (0.0, float("inf")))
-    return f"{min(most, max(least, value + float(text))):.4g}"
+    result = min(most, max(least, value + float(text)))
+    return str(int(result)) if result == int(result) else f"{result:.4g}"
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:

@@ -290,7 +290,7 @@ def _patterns(base: Base) -> Iterator[Finding]:
     for name, (entry, sign) in signs(base).items():
         place = _place_of(entry, sign)
         try:
-            required = literals.required(sign["log"])
+            required = literals.required(sign["log"], rare=False)
         except KbError as error:
             yield entry.finding(error.message, *place)
             continue

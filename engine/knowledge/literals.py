@@ -20,11 +20,22 @@ if TYPE_CHECKING:
 _INNER_WORD = re.compile(r"(?<=[^a-z0-9_])[a-z0-9_]+(?=[^a-z0-9_])", re.ASCII)
 MOST_REPEATS = 1_000  # RE2 refuses more
 MOST_ALTERNATIVES = 24  # literals that one pattern may stand for
+# What a healthy server writes all day: a literal that is part of it would make every such line a candidate.
+ORDINARY = (
+    'info:     127.0.0.1:40000 - "post /v1/chat/completions http/1.1" 200 ok "get /health http/1.1" 200 "get /metrics http/1.1" '
+    '"get /v1/models http/1.1" "post /v1/completions http/1.0" "post /v1/embeddings http/1.1" '
+    "[loggers.py:127] engine 000: avg prompt throughput: 0.0 tokens/s, avg generation throughput: 0.0 tokens/s, "
+    "running: 0 reqs, waiting: 0 reqs, gpu kv cache usage: 0.0%, prefix cache hit rate: 0.0% "
+    "[logger.py:39] received request chatcmpl-: prompt: params: samplingparams(n=1, temperature=0.7, max_tokens=16), "
+    "lora_request: none. added request chatcmpl- finished request cmpl- "
+)
+LEAST_RARE = 4  # characters of a literal that may be preferred because ordinary lines do not hold it
 _FORBIDDEN = ("ASSERT", "ASSERT_NOT", "GROUPREF", "GROUPREF_EXISTS", "ATOMIC_GROUP", "POSSESSIVE_REPEAT")
 
 
-def required(pattern: str) -> tuple[str, ...]:
-    """Lower-case strings of which at least one is in every match of `pattern`; the longest such choice.
+def required(pattern: str, rare: bool = True) -> tuple[str, ...]:
+    """Lower-case strings of which at least one is in every match of `pattern`: the longest such choice, with `rare`
+    among those that ordinary lines do not hold.
 
     Raises KnowledgeError when the pattern does not parse, needs more than linear time, or has no fixed part."""
     try:
@@ -32,7 +43,7 @@ def required(pattern: str) -> tuple[str, ...]:
     except (re.error, RecursionError, OverflowError) as error:
         raise KnowledgeError(f"the pattern {pattern!r} does not parse: {error}.") from None
     _refuse(tree, pattern)
-    found = _best(tree)
+    found = _best(tree, rare)
     if not found:
         raise KnowledgeError(f"the pattern {pattern!r} has no fixed part that every match must hold.")
     return tuple(sorted(found))
@@ -72,7 +83,7 @@ def _parts(op: Any, argument: Any) -> list[Any]:
     return []
 
 
-def _best(tree: Any) -> frozenset[str]:
+def _best(tree: Any, rare: bool) -> frozenset[str]:
     """The alternatives that a sequence requires: the choice whose shortest member is longest."""
     choices: list[frozenset[str]] = []
     run = frozenset({""})
@@ -81,10 +92,15 @@ def _best(tree: Any) -> frozenset[str]:
         if exact and len(run) * len(exact) <= MOST_ALTERNATIVES:
             run = frozenset(before + after for before in run for after in exact)
             continue
-        choices += [run, _of(op, argument)]
+        choices += [run, _of(op, argument, rare)]
         run = frozenset({""}) if not exact else exact
     usable = [choice for choice in choices if choice and "" not in choice]
-    return max(usable, key=lambda choice: (min(map(len, choice)), -len(choice)), default=frozenset())
+
+    def worth(choice: frozenset[str]) -> tuple[bool, int, int]:
+        shortest = min(map(len, choice))
+        return rare and shortest >= LEAST_RARE and not any(each in ORDINARY for each in choice), shortest, -len(choice)
+
+    return max(usable, key=worth, default=frozenset())
 
 
 def _exact(op: Any, argument: Any) -> frozenset[str]:
@@ -109,12 +125,12 @@ def _fixed(tree: Any) -> frozenset[str]:
     return found
 
 
-def _of(op: Any, argument: Any) -> frozenset[str]:
+def _of(op: Any, argument: Any, rare: bool) -> frozenset[str]:
     if op is codes.SUBPATTERN:
-        return _best(argument[3])
+        return _best(argument[3], rare)
     if op in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[0] >= 1:
-        return _best(argument[2])
+        return _best(argument[2], rare)
     if op is codes.BRANCH:
-        branches = [_best(branch) for branch in argument[1]]
+        branches = [_best(branch, rare) for branch in argument[1]]
         return frozenset().union(*branches) if all(branches) else frozenset()
     return frozenset()

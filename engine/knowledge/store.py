@@ -121,14 +121,14 @@ def load(home: str = HOME) -> Knowledge:
         return shipped
     sources = source_files(home)
     digest = _digest(home, sources, code=True)
-    cached = os.path.join(_cache_folder(), f"{digest}.bin")
+    cached = os.path.join(cache_folder(), f"{digest}.bin")
     known = _read(cached, trusted=False)
     if known:
         return known
     from engine.knowledge.compile import build  # noqa: PLC0415 - YAML and pydantic, only when something has changed
 
     data = build(home)
-    _keep(cached, data)
+    keep(cached, data)
     return Knowledge(data)
 
 
@@ -168,26 +168,36 @@ def _digest(home: str, names: list[str], code: bool) -> str:
     return str(digest.hexdigest())
 
 
-def _cache_folder() -> str:
+def cache_folder() -> str:
+    """The folder for what can be made again."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "vllm-kb")
 
 
 def _read(path: str, trusted: bool) -> Knowledge | None:
-    """The knowledge in that file, or None when there is none that can be used. What lies in a shared folder is used only
-    when this user (or root) wrote it and nobody else can."""
+    """The knowledge in that file, or None when there is none that can be used."""
+    try:
+        data = kept(path, trusted)
+        return None if data is None else Knowledge(data)
+    except (ValueError, EOFError, TypeError, KeyError):
+        return None
+
+
+def kept(path: str, trusted: bool = False) -> bytes | None:
+    """The content of a file of the cache, or None. What lies in a shared folder is used only when this user (or root)
+    wrote it and nobody else can."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             mine = not hasattr(os, "geteuid") or status.st_uid in (0, os.geteuid())
             if not trusted and (not mine or status.st_mode & 0o022):
                 return None
-            return Knowledge(file.read())
-    except (OSError, ValueError, EOFError, TypeError, KeyError):
+            return file.read()
+    except OSError:
         return None
 
 
-def _keep(path: str, data: bytes) -> None:
+def keep(path: str, data: bytes) -> None:
     """Writes the cache file whole or not at all; a folder that cannot be written costs time, not the answer."""
     temporary = f"{path}.{os.getpid()}.new"
     try:
@@ -202,8 +212,9 @@ def _keep(path: str, data: bytes) -> None:
 
 
 def _forget_old(folder: str, newest: str) -> None:
-    """Keeps the eight newest cache files: each edit of the knowledge leaves one behind."""
-    files = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".bin") and name != newest]
+    """Keeps the eight newest cache files of a kind: each edit of the knowledge leaves one behind."""
+    ending = os.path.splitext(newest)[1]
+    files = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending) and name != newest]
     for path in sorted(files, key=os.path.getmtime)[:-7]:
         os.unlink(path)
 

@@ -207,7 +207,8 @@ def facts(text: str, knowledge: Knowledge, kind: str = "command") -> list[Fact]:
         shown = text[given.word.start : (given.value_word or given.word).end] if given else str(value)
         return Fact(name, value, Origin(kind, shown, f"{kind}:{name}"))  # type: ignore[arg-type]
 
-    out = [fact(f"args.{given.name.lstrip('-')}", True if given.value is None else given.value, given) for given in parsed.flags]
+    last = {given.name: given for given in parsed.flags}  # of a flag that is given twice the last counts
+    out = [fact(f"args.{name}", value, given) for given in last.values() for name, value in [_stated(given, knowledge)]]
     out += [fact(f"env.{given.name}", given.value or "", given) for given in parsed.variables]
     out += [fact("model.name", parsed.model)] if parsed.model else []
     out += [fact("where", "docker")] if parsed.is_docker else []
@@ -218,6 +219,15 @@ def facts(text: str, knowledge: Knowledge, kind: str = "command") -> list[Fact]:
     if any(given.name == "--ipc" and given.value == "host" for given in parsed.docker):
         out.append(fact("where", "bare-metal") if not parsed.is_docker else fact("args.docker-ipc", "host"))
     return out
+
+
+def _stated(given: Given, knowledge: Knowledge) -> tuple[str, str | bool]:
+    """Name and value of a flag; `--no-x` is `x` set to false."""
+    names = knowledge.section("flag-names")
+    positive = f"--{given.name[5:]}"
+    if given.name.startswith("--no-") and given.name not in names and positive in names:
+        return positive.lstrip("-"), False
+    return given.name.lstrip("-"), True if given.value is None else given.value
 
 
 def mentioned(text: str, knowledge: Knowledge, kind: str) -> list[Fact]:

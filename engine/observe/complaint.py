@@ -49,6 +49,7 @@ def hear(text: str, knowledge: Knowledge, kind: str = "complaint") -> Hearing:
     facts += _error_names(cut, text, kind)
     facts += _numbers(folded, kind)
     facts += command.mentioned(text[:LONGEST], knowledge, kind)
+    unknown += _uncovered(folded, spans)
     said = frozenset(compiled["kinds"][fact.name[5:]] for fact in facts if fact.name.startswith("says.") and fact.known)
     return Hearing(tuple(facts), said, unknown)
 
@@ -70,6 +71,12 @@ def _corrected(folded: str, compiled: Mapping[str, Any], knowledge: Knowledge) -
         cut.append(lexicon.Word(meant or root, start, end, meant is not None))
         unknown -= meant is not None
     return cut, unknown
+
+
+def _uncovered(folded: str, spans: Sequence[lexicon.Span]) -> int:
+    """Chinese text that no concept covers, in words of about three characters."""
+    covered = {place for span in spans for place in range(span.start, span.end)}
+    return sum("\u3400" <= c <= "\u9fff" and place not in covered for place, c in enumerate(folded)) // 3
 
 
 def _most_words() -> int:

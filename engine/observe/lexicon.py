@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GAP = "_"
 REACH = 3  # words from a negation to the last word that it can negate
-_MATERIAL = {"subject", "thing", "stage"}  # kinds that mean the same inside a longer form: the cache in `kv cache full`
+_MATERIAL = {"subject", "thing"}  # kinds that mean the same inside a longer form: the cache in `kv cache full`
 
 
 class Span(Value):

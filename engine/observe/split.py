@@ -19,15 +19,16 @@ _MACHINE = regex(
     r"|Traceback \(most recent call last\)|File \"[^\"]+\", line \d+|\^+\s*$|raise \w|During handling of|The above exception"
     r"|[\w.]{0,80}[A-Z]\w{0,60}(?:Error|Exception|Warning|Timeout|Exit)(?:\s*:|\s*$)"
     r"|[\w.-]{1,60}\s*\|\s|[{}\[\]\"<]|[#$>]\s|\+[-=]{3,}|\|[ \-=]|[-=*]{5,}"
-    r"|vllm: error|usage: |docker:|nvidia-smi|python3?:|bash:|sh:|curl:|Error response|error:|Error:|FATAL|fatal:|E\d{4} |W\d{4} "
+    r"|vllm(?: serve)?: error|usage: |docker:|nvidia-smi|python3?:|bash:|sh:|curl:|Error response|error:|Error:|FATAL|fatal:|E\d{4} |W\d{4} "
     r"|[\w.-]+:\d+:\d+ \[\d+\] NCCL|NCCL (?:INFO|WARN)|Killed|Segmentation fault|Bus error|Aborted"
     r"|vllm:\w|# (?:HELP|TYPE) |Loading safetensors|Processed prompts|Name:|HTTP/\d|\w+:\s+\d+%\|"
     r")"
 )
 _COMMAND = regex(
-    r"\s*(?:\$ |# )?(?:(?:sudo |nohup |env |export )*(?:[A-Z_][A-Z0-9_]*=\S+ )*)(?:vllm serve\b|python3? -m vllm\.|docker run\b|podman run\b)"
+    r"\s*(?:\$ |# )?(?:(?:sudo |nohup |env |export )*(?:[A-Z_][A-Z0-9_]*=\S+ )*)(?:vllm serve(?=\s|$)|python3? -m vllm\.|docker run\b|podman run\b)"
 )
 _MARKS = (*":=|<>{}[]()#$^", "run", "serve", "Killed", "Aborted", "Bus", "Segmentation", "NCCL", "INFO", "WARN", "ERROR", "FATAL", "raise")  # without one of these a line is plain words
+TELLING = 4  # plain words after a command that make it a sentence
 MOST_LINES = 400  # lines of a text that are looked at one by one; a longer text is a log
 
 
@@ -66,7 +67,8 @@ def _one_line(text: str) -> Parts:
     if not any(mark in text for mark in _MARKS):
         return Parts(text.strip(), "", "")
     if _COMMAND.match(text):
-        return Parts("", "", text.strip())
+        told = _tells(text)
+        return Parts(text.strip() if told else "", "", "" if told and " --" not in text else text.strip())
     if _MACHINE.match(text) and len(text) > 12:
         return Parts("", text, "")
     return Parts(text.strip(), "", "")
@@ -76,7 +78,7 @@ def _kind(row: str, before: str, index: int) -> str:
     if index >= MOST_LINES:
         return "log"
     if _COMMAND.match(row):
-        return "command"
+        return "words" if _tells(row) else "command"
     if before == "command" and row.lstrip().startswith(("-", "\\")):
         return "command"
     if _MACHINE.match(row) or len(row) > 1_000:
@@ -86,6 +88,14 @@ def _kind(row: str, before: str, index: int) -> str:
     if row.startswith(("  ", "\t")):
         return "log" if before == "log" else "words"
     return "log" if before == "log" and _goes_on(row) else "words"
+
+
+def _tells(row: str) -> bool:
+    """Whether a line that begins with a start command goes on as a sentence about it."""
+    if any("\u3400" <= c <= "\u9fff" for c in row):
+        return True
+    words = row.replace(",", " ").split()[2:]
+    return sum(word.isalpha() and word.islower() for word in words) >= TELLING
 
 
 def _goes_on(row: str) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST = 64  # characters of one word; longer runs (base64, hashes) carry no meaning
-_WORD = regex(r"[a-z0-9_][a-z0-9_+./:=@'-]*|--?[a-z][a-z0-9_-]*|!{3,}|\?|/[a-z0-9_./-]+|\+[a-z]+|[\u3400-\u9fff]")
+_WORD = regex(r"[a-z0-9_][a-z0-9_+./:@'-]*|--?[a-z][a-z0-9_-]*|!{3,}|\?|/[a-z0-9_./-]+|\+[a-z]+|[\u3400-\u9fff]")
 _CONTRACTION = {"won't": "will not", "can't": "can not", "cannot": "can not", "cant": "can not", "wont": "will not"}
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2019: 0x27}
 
@@ -34,7 +34,8 @@ def cut(text: str) -> Iterator[tuple[str, int, int]]:
     for match in _WORD.finditer(text):
         word, start = match.group(), match.start()
         trimmed = word.rstrip(".:'=/-") or word
-        for part in _CONTRACTION.get(trimmed, _spelled_out(trimmed)).split():
+        plain = trimmed.lstrip("-") or trimmed  # a flag is the word that it is made of
+        for part in _CONTRACTION.get(plain, _spelled_out(plain)).split():
             yield part[:LONGEST], start, start + len(trimmed)
 
 

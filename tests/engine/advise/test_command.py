@@ -26,7 +26,7 @@ def env(name: str, after: str | None) -> Change:
 
 def after(command: str, *changes: Change) -> str | None:
     found = corrected(command, changes, mini())
-    return found and found.after
+    return found.after if found else None
 
 
 LEN = flag("--max-model-len", "2048")

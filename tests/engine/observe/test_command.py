@@ -159,6 +159,11 @@ def test_the_number_of_gpus_comes_of_tensor_parallelism(size: str, gpus: list[st
     assert values(facts(f"vllm serve m -tp {size}", mini()), "gpus") == gpus
 
 
+def test_of_a_flag_that_is_given_twice_the_last_counts() -> None:
+    found = facts("vllm serve m --max-model-len 4096 --port 1 --max-model-len=8192", mini())
+    assert values(found, "args.max-model-len") == ["8192"]
+
+
 def test_latest_is_no_version() -> None:
     assert values(facts("docker run vllm/vllm-openai:latest", mini()), "vllm.version") == []
 

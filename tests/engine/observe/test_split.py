@@ -49,6 +49,7 @@ def test_a_sentence_is_words(sentence: str) -> None:
         "torch.OutOfMemoryError: CUDA out of memory.",
         "ValueError: The model's max seq len is larger",
         "vllm: error: unrecognized arguments: --swap-space 4",
+        "vllm serve: error: argument --port: invalid int value: 'abc'",
         '{"object":"error","message":"The model x does not exist."}',
         "node1:12:34 [0] NCCL WARN Error while creating shared memory segment",
         "vllm:num_requests_waiting{engine=\"0\"} 12.0",
