@@ -44,8 +44,9 @@ coverage: $(READY)  ## lines and branches that the tests leave out
 evals: $(READY)  ## how often kb is right on the labelled cases
 	@$(BIN)/python -m evals
 
-bench: $(READY)  ## cold and warm times, in ratios to an idle interpreter
+bench: $(READY)  ## cold and warm times, in ratios to an idle interpreter; kb log beside ripgrep
 	@$(BIN)/python -m evals.bench
+	@$(BIN)/python -m evals.bench_log
 
 docs: $(READY)  ## run what README.md shows and write the output into it
 	@$(BIN)/python -m evals.docs

@@ -93,7 +93,8 @@ def _foreign(seen: Observation) -> bool:
     named = {fact.name for fact in seen.facts if fact.known}
     ours = "says.vllm" in named or bool(seen.command) or any(reading.is_vllm for reading in seen.readings)
     strange = "says.foreign" in named or any(name.startswith("sign.of-") for name in named)
-    signs = any(name.startswith("sign.") and not name.startswith("sign.of-") for name in named)
+    measured = any(fact.origin.kind in ("environment", "metric") for fact in seen.facts)
+    signs = measured or any(name.startswith("sign.") and not name.startswith("sign.of-") for name in named)
     if ours or (strange and not ours):
         return not ours
     if seen.readings:  # a log without a line of vLLM or of its neighbours, and words that could be about anything

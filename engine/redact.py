@@ -1,47 +1,90 @@
 """Takes secrets, and where text leaves the operator's terminal also names and places, out of text.
 
-`mask` covers credentials and is applied to every answer. `redact` also replaces people, hosts and addresses, each with
-a placeholder that stays the same through one text, so that what belongs together can still be seen.
+`mask` covers credentials and is applied to every answer. `redact` also replaces people, private addresses and internal
+hosts, each with a placeholder that stays the same through one text or stream, so that what belongs together can still be
+seen. Every expression looks only a bounded way ahead, so that no text takes longer than its length.
 """
 
 from __future__ import annotations
 
-from engine.lazy import IGNORECASE, regex
+from engine.lazy import IGNORECASE, MULTILINE, regex
 from engine.model import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Callable, Iterable, Iterator
 
 MASK = "****"
 
 # A text without any of these cannot hold a credential; most lines are told apart by this alone.
-_HINTS = ("key", "token", "secret", "passw", "passwd", "authorization", "bearer", "hf_", "sk-", "gh", "akia", "asia", "xox",
-          "eyj", "://", "glpat", "credential")  # fmt: skip
+_HINTS = ("key", "token", "secret", "passw", "pwd", "authorization", "bearer", "credential", "cookie", "://", "signature", "sig=",
+          "hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "akia", "asia", "xox", "aiza", "eyj",
+          "nvapi", "dckr_pat", "gsk_")  # fmt: skip
 _NAMED = regex(
-    r"""(?P<name>(?:--?)?[\w.-]*(?:api[-_]?keys?|access[-_]?key(?:[-_]?id)?|secret(?:[-_]?(?:access[-_]?)?key)?|auth[-_]?token|"""
-    r"""[\w-]*_token|hf[-_]?token|hugging[\w-]*token|passw(?:or)?d|passwd|private[-_]?key|credentials?|client[-_]?secret|"""
-    r"""token(?=\s{0,3}[=:]|['"]\s{0,3}:))['"]?)(?P<join>\s{0,3}[=:]\s{0,3}|\s{1,4}(?=['"]?[\w-]{6}))(?P<value>'[^'\n]{3,400}'|"[^"\n]{3,400}"|['"]?(?:\[[^\]]{0,400}\]|[^\s'",;}\]&|]{3,400}))""",
+    r"(?P<word>api[-_ ]?keys?|access[-_]?key(?:[-_]?id)?|private[-_]?key|secret(?:[-_]?(?:access[-_]?)?key)?|credentials?|token"
+    r"|passw(?:or)?d|passwd|pwd|passphrase|signature|sig(?==))(?P<quote>['\"]?)"
+    r"(?P<join>[ \t]{0,3}[=:][ \t]{0,3}|[ \t]{1,4}(?=['\"]?[\w$-]{4}))"
+    r"(?P<value>'[^'\n]{3,400}'|\"[^\"\n]{3,400}\"|['\"]?(?:\[[^\]\n]{0,400}\]|[^\s'\",;}\]&|\\]{3,400}))",
     IGNORECASE,
 )
-_HEADER = regex(r"(authorization['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?:bearer|basic|token)?\s{0,3}|\bbearer\s{1,3})([\w.~+/=-]{6,600})", IGNORECASE)
+_HEADER = regex(r"(authorization['\"]?[ \t]{0,3}[:=][ \t]{0,3}['\"]?(?:bearer|basic|token)?[ \t]{0,3}|\bbearer[ \t]{1,3})([\w.~+/=-]{6,600})", IGNORECASE)
+_COOKIE = regex(r"(\b(?:set-)?cookie['\"]?[ \t]{0,3}:[ \t]{0,3}['\"]?)([^\s'\"=]{1,100}=[^\r\n'\"]{3,2000})", IGNORECASE)
 _SHAPED = regex(
-    r"\b(?:hf_[A-Za-z0-9]{8,60}|sk-[A-Za-z0-9_-]{8,120}|gh[pousr]_[A-Za-z0-9]{16,80}|github_pat_\w{16,120}|glpat-[\w-]{12,60}"
+    r"\b(?:hf_(?:(?=[a-z]{0,60}[A-Z0-9])[A-Za-z0-9]{8,60}|[a-z]{30,60})|sk-(?:(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{8,200}|[A-Za-z0-9_-]{20,200})"
+    r"|gh[pousr]_[A-Za-z0-9]{16,80}|github_pat_\w{16,120}|glpat-[\w-]{12,60}|dckr_pat_[\w-]{12,60}|nvapi-[\w-]{16,120}|gsk_[A-Za-z0-9]{16,80}"
     r"|A(?:KIA|SIA)[A-Z0-9]{12,24}|xox[abeprs]-[\w-]{8,120}|AIza[\w-]{30,45}|eyJ[\w-]{8,600}\.[\w-]{4,2000}(?:\.[\w-]{0,600})?)"
 )
-_IN_URL = regex(r"(\b[a-z][a-z0-9+.-]{1,20}://)([^/\s:@'\"]{1,80}):([^/\s@'\"]{1,200})@", IGNORECASE)
-_PRIVATE_KEY = regex(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.{0,20000}?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)", 16)
-_HARMLESS = ("none", "null", "true", "false", "empty", "is", "not", "and", "for", "required", "missing", "invalid", "error", MASK)
+_IN_URL = regex(r"(\b[a-z][a-z0-9+.-]{1,20}://)([^/\s:@'\"]{0,80}):([^/\s'\"]{1,200})@(?=[\w\[<$])", IGNORECASE)
+_USER_IN_URL = regex(r"(\b[a-z][a-z0-9+.-]{1,20}://)([\w-]{20,200})@(?=[\w\[<$])", IGNORECASE)
+_KEY_BEGINS = regex(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
+_PRIVATE_KEY = regex(
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?:\\n|\s){1,8}(?:Proc-Type|DEK-Info): [^\n\\]{0,100}){0,3}[A-Za-z0-9+/=]{0,20000}"
+    r"(?:(?:\\n|\s){1,8}[A-Za-z0-9+/=]{1,20000}){0,2000}(?:(?:\\n|\s){0,8}-----END [A-Z ]{0,40}PRIVATE KEY-----)?"
+)
+_KEY_BODY = regex(r"\s*(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info): .{0,100})\s*")
+_HARMLESS = frozenset(
+    ("none", "null", "true", "false", "empty", "is", "not", "and", "for", "required", "missing", "invalid", "error", "str", "string", "bytes",
+     "bool", "flag", "option", "argument", "parameter", "value", "header", "environment", "variable", "must", "should", "with", "from", "file",
+     "given", "when", "that", "which", "this", "your", "undefined", "redacted", "masked", MASK)
+)  # fmt: skip
+# A token of text, which is no secret, is called by one of these.
+_TEXT_TOKENS = ("pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "image", "video", "audio", "first", "last", "next", "output", "input",
+                "per", "special", "end", "start", "begin", "think", "eot", "sot", "decoder_start", "prompt", "new", "each", "one", "a", "the")  # fmt: skip
+_FLAG = regex(r"--?[\w.-]*")
 
-_EMAIL = regex(r"\b[\w.+-]{1,64}@(?:[\w-]{1,60}\.){1,5}[a-z]{2,12}\b", IGNORECASE)
-_HOME = regex(r"((?:/home/|/Users/|[A-Z]:\\Users\\)(?!runner\b|user\b|ubuntu\b|vllm\b|root\b|<))([\w.-]{1,60})")
+_EMAIL = regex(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,60}\.){1,5}[a-z]{2,12}\b", IGNORECASE)
+_SYSTEM_USERS = r"(?:runner|user|ubuntu|vllm|root|ec2-user|jovyan|centos|debian|admin|app|appuser|azureuser|ray|node|work|linuxbrew|public|shared|default)"
+_HOME = regex(rf"((?:/home/|/Users/|[A-Z]:\\{{1,2}}Users\\{{1,2}})(?!{_SYSTEM_USERS}(?![\w.-])|<))([\w.-]{{1,60}})", IGNORECASE)
+_LOGIN = regex(rf"(?<!\S)((?:USER|LOGNAME|USERNAME|SUDO_USER)=)(?!{_SYSTEM_USERS}(?![\w.-])|<)([\w.-]{{1,60}})")
 _PRIVATE_ADDRESS = regex(
-    r"(?<![\d.])(?:10(?:\.\d{1,3}){3}|192\.168(?:\.\d{1,3}){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2}|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])(?:\.\d{1,3}){2})(?![\d.]*\d)"
+    r"(?<![\d.])(?:10(?:\.\d{1,3}){3}|192\.168(?:\.\d{1,3}){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2}"
+    r"|169\.254(?:\.\d{1,3}){2}|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])(?:\.\d{1,3}){2})(?![\d.]{0,16}\d)"
 )
+_PRIVATE_ADDRESS_6 = regex(r"(?<![\w:.])(?:f[cd][0-9a-f]{2}|fe[89ab][0-9a-f])(?::[0-9a-f]{0,4}){2,7}(?:%[\w.-]{1,15})?(?![\w:])", IGNORECASE)
+# CUDA's libraries have versions of four numbers, some of which begin with 10.
+_VERSION_BEFORE = regex(r"(?:[=~<>!]=\s?|(?:curand|cuda|cudnn|cufft|cu1\d|nvidia|driver|version)[\w.-]{0,30}['\"]?[\s=:,'\"-]{1,40}|[-_]v)$", IGNORECASE)
+_WHEEL_AFTER = regex(r"-(?:py|cp)\d|\.(?:whl|tar|so|dist)")
+_SUFFIXES = r"(?:internal|local|lan|corp|intranet|localdomain|home\.arpa|svc)"
 _INTERNAL_HOST = regex(
-    r"(?<![\w.@/-])((?:[a-z0-9](?:[a-z0-9-]{0,60}[a-z0-9])?\.){1,6}(?:internal|local|lan|corp|intranet|svc\.cluster\.local|cluster\.local|home\.arpa))\b",
-    IGNORECASE,
+    rf"(?<![\w.@/-])((?:[a-z0-9](?:[a-z0-9-]{{0,60}}[a-z0-9])?\.){{1,6}}{_SUFFIXES}(?:\.[a-z0-9-]{{1,60}}){{0,4}})(?![\w(-]|\.\w)", IGNORECASE
 )
+_CODE = ("threading", "torch", "vllm", "asyncio", "multiprocessing", "self", "os", "ray", "concurrent", "werkzeug", "config", "settings", "env",
+         "triton", "numpy", "transformers", "docker-compose", "values")  # fmt: skip
+_STATED_HOST = regex(
+    r"((?<![\w.])(?:hostname|host_?name|MASTER_ADDR|VLLM_HOST_IP|RAY_ADDRESS|nodeName|node_name|--master-addr|--node-ip-address)['\"]?"
+    r"(?:[ \t]{0,3}[=:][ \t]{0,3}|[ \t]{1,3})['\"]?|://(?:[^\s/@'\"]{1,200}@)?)"
+    r"([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)(?=[:/'\",\s]|$)",
+    IGNORECASE | MULTILINE,
+)
+_PROMPT = regex(r"(?<![\w.+/-])([a-z_][\w.-]{0,31})@([a-z0-9][a-z0-9-]{0,62})(?=:[~/]|[ \]])", IGNORECASE)
+_PUBLIC_NAMES = frozenset(("localhost", "host", "hostname", "server", "example", "none", "null", "auto", "http", "https", "is", "not", "and",
+                           "the", "name", "your-host", "ip", "address", "unknown", "of", "or", "to", "in", "for"))  # fmt: skip
+_WORD = regex(r"[a-z0-9][a-z0-9-]{2,62}", IGNORECASE)
+
+MOST_NAMES = 50_000  # placeholders that are remembered, so that no stream fills the memory; later ones have no number
+LONGEST_PIECE = 65_536  # characters that are looked at together
+_SEPARATORS = " \t,;&"
 
 
 class Redacted(Value):
@@ -51,48 +94,214 @@ class Redacted(Value):
     counts: tuple[tuple[str, int], ...]
 
 
+# -- credentials ------------------------------------------------------------------------------------------------------
+
+
 def mask(text: str) -> str:
     """`text` with every credential replaced by `****`. Versions, models, flags and hosts stay."""
     lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS) and "-----BEGIN" not in text:
+    if not any(hint in lowered for hint in _HINTS):
         return text
-    text = _PRIVATE_KEY.sub("-----PRIVATE KEY " + MASK + "-----", text)
-    text = _HEADER.sub(lambda match: match.group(1) + MASK, text)
-    text = _IN_URL.sub(lambda match: f"{match.group(1)}{match.group(2)}:{MASK}@", text)
+    if "PRIVATE KEY" in text:
+        text = _PRIVATE_KEY.sub("-----PRIVATE KEY " + MASK + "-----", text)
+    text = _HEADER.sub(_masked_header, text)
+    text = _COOKIE.sub(lambda match: match.group(1) + MASK, text)
+    text = _IN_URL.sub(_masked_password, text)
+    text = _USER_IN_URL.sub(lambda match: f"{match.group(1)}{MASK}@", text)
     text = _SHAPED.sub(MASK, text)
     return _NAMED.sub(_masked_value, text)
 
 
+def _masked_header(match: re.Match[str]) -> str:
+    value = match.group(2)
+    prose = value.lower() in _HARMLESS or (match.group(1).lower().startswith("bearer") and value.isalpha() and len(value) < 12)
+    return match.group() if prose else match.group(1) + MASK
+
+
+def _masked_password(match: re.Match[str]) -> str:
+    password = match.group(3)
+    return match.group() if password.startswith(("$", "<", "{")) else f"{match.group(1)}{match.group(2)}:{MASK}@"
+
+
 def _masked_value(match: re.Match[str]) -> str:
-    value = match.group("value")
-    plain = value.strip("'\"[] ")
-    spaced = match.group("join").isspace()
-    flag = match.group("name").startswith("-") or "_" in match.group("name")
-    if plain.lower() in _HARMLESS or plain.startswith(("$", "<", "{", "-", MASK)) or (spaced and not flag):
+    value, join = match.group("value"), match.group("join")
+    if not _is_secret(_name(match), match.group("word").lower(), value.strip("'\"[] "), join):
         return match.group()
     quote = value[0] if value[:1] in "'\"" else ""
     closing = quote if quote and value.endswith(quote) else ""
-    return f"{match.group('name')}{match.group('join')}{quote}{MASK}{closing}"
+    return f"{match.group('word')}{match.group('quote')}{join}{quote}{MASK}{closing}"
+
+
+def _name(match: re.Match[str]) -> str:
+    """The whole name that ends with the word: `--ssl-keyfile-` before `password`."""
+    start = match.start()
+    before = match.string[max(0, start - 64) : start]
+    kept = len(before)
+    while kept and (before[kept - 1].isalnum() or before[kept - 1] in "_.-/"):
+        kept -= 1
+    return before[kept:]
+
+
+def _is_secret(before: str, word: str, plain: str, join: str) -> bool:
+    """Whether the value beside a name is one. `before` is what precedes the word in the name."""
+    if before.endswith("/") or (before[-1:].isalnum() and before[-1:].islower() and word in ("pwd", "sig", "signature")):
+        return False
+    if join.isspace() and not (before.startswith("-") and not plain.startswith("-")):
+        return False  # a flag is followed by its value, other names by prose
+    if plain.lower() in _HARMLESS or plain.lower().startswith("optional") or plain.startswith(("$", "<", "{", MASK)) or not plain:
+        return False
+    if word == "token":
+        if before.lower().rstrip("_- ").endswith(_TEXT_TOKENS) and before:
+            return False
+        return not _is_number(plain)
+    return word not in ("signature", "sig") or len(plain) >= 16
+
+
+def _is_number(text: str) -> bool:
+    return len(text) < 12 and text.replace(".", "", 1).isdecimal()
+
+
+# -- names and places -------------------------------------------------------------------------------------------------
+
+
+class Redactor:
+    """Redacts one text or stream, piece by piece. What was given a placeholder keeps it, up to MOST_NAMES names."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], str] = {}
+        self._numbers: dict[str, int] = {}
+        self._hosts: dict[str, str] = {}
+        self._in_key = False
+        self.credentials = 0
+
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """How many credentials were masked, and how many different things of each kind got a placeholder."""
+        credentials = [("credential", self.credentials)] if self.credentials else []
+        return (*credentials, *sorted(self._numbers.items()))
+
+    def stream(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same bytes, redacted line by line; bytes that are no UTF-8 pass through."""
+        for line in _lines(blocks):
+            yield self.line(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def line(self, text: str) -> str:
+        """One line, or a piece of one, as it may leave the machine; empty inside a private key."""
+        if self._in_key:
+            self._in_key = _KEY_BODY.fullmatch(text) is not None
+            if self._in_key:
+                return ""
+            if "-----END" in text:
+                return ""
+        if "PRIVATE KEY-----" in text and _KEY_BEGINS.search(text):
+            self._in_key = "-----END" not in text
+        masked = mask(text)
+        self.credentials += max(0, masked.count(MASK) - text.count(MASK))
+        return self._places(masked)
+
+    def _places(self, text: str) -> str:
+        if "@" in text:
+            text = _EMAIL.sub(self._email, text)
+            text = _PROMPT.sub(self._prompt, text)
+        text = _HOME.sub(lambda match: match.group(1) + self._named("user", match.group(2)), text)
+        if "=" in text:
+            text = _LOGIN.sub(lambda match: match.group(1) + self._named("user", match.group(2)), text)
+        if "." in text:
+            text = _PRIVATE_ADDRESS.sub(self._address, text)
+            text = _INTERNAL_HOST.sub(self._internal, text)
+        if ":" in text:
+            text = _PRIVATE_ADDRESS_6.sub(lambda match: self._named("address", match.group().lower()), text)
+        text = _STATED_HOST.sub(self._host, text)
+        return _WORD.sub(self._known_host, text) if self._hosts else text
+
+    def _named(self, kind: str, value: str) -> str:
+        found = self._known.get((kind, value))
+        if found is None:
+            self._numbers[kind] = self._numbers.get(kind, 0) + 1
+            found = f"<{kind}-{self._numbers[kind]}>"
+            if len(self._known) >= MOST_NAMES:
+                return f"<{kind}>"
+            self._known[kind, value] = found
+        return found
+
+    def _email(self, match: re.Match[str]) -> str:
+        value = match.group().lower()
+        return match.group() if value.startswith("git@") else self._named("e-mail", value)
+
+    def _prompt(self, match: re.Match[str]) -> str:
+        user, host = match.group(1), match.group(2)
+        shown = user if user in ("root", "ubuntu", "user", "git", "vllm") else self._named("user", user)
+        return f"{shown}@{self._remembered(host)}"
+
+    def _address(self, match: re.Match[str]) -> str:
+        value, whole = match.group(), match.string
+        before = whole[max(0, match.start() - 80) : match.start()]
+        version = _VERSION_BEFORE.search(before) or _WHEEL_AFTER.match(whole, match.end())
+        if version or any(int(part) > 255 for part in value.split(".")):
+            return value
+        return self._named("address", value)
+
+    def _internal(self, match: re.Match[str]) -> str:
+        value = match.group(1).lower()
+        return match.group(1) if value.partition(".")[0] in _CODE else self._named("host", value)
+
+    def _host(self, match: re.Match[str]) -> str:
+        name = match.group(2)
+        if name.lower() in _PUBLIC_NAMES or name.isdecimal():
+            return match.group()
+        return match.group(1) + self._remembered(name)
+
+    def _remembered(self, name: str) -> str:
+        """A host without a domain: it is replaced wherever the name stands from now on."""
+        if name.lower() in _PUBLIC_NAMES or name.isdecimal():
+            return name
+        shown = self._named("host", name.lower())
+        if len(name) > 3 and not name.isalpha() and len(self._hosts) < MOST_NAMES:
+            self._hosts[name.lower()] = shown
+        return shown
+
+    def _known_host(self, match: re.Match[str]) -> str:
+        return self._hosts.get(match.group().lower(), match.group())
 
 
 def redact(text: str) -> Redacted:
     """`text` fit to leave the operator's machine: no credentials, and people, private addresses and internal hosts by
     placeholder (`<address-1>`), the same one for the same thing throughout."""
-    known: dict[tuple[str, str], str] = {}
+    redactor = Redactor()
+    out = [redactor.line(line) for line in text.splitlines(keepends=True)]
+    return Redacted("".join(out), redactor.counts())
 
-    def named(kind: str, value: str) -> str:
-        found = known.get((kind, value))
-        if found is None:
-            number = sum(1 for other, _value in known if other == kind) + 1
-            found = known[kind, value] = f"<{kind}-{number}>"
-        return found
 
-    masked = mask(text)
-    hidden = masked.count(MASK) - text.count(MASK)
-    out = _EMAIL.sub(lambda match: named("e-mail", match.group().lower()), masked)
-    out = _HOME.sub(lambda match: match.group(1) + named("user", match.group(2)), out)
-    out = _PRIVATE_ADDRESS.sub(lambda match: named("address", match.group()), out)
-    out = _INTERNAL_HOST.sub(lambda match: named("host", match.group(1).lower()), out)
-    kinds = sorted({kind for kind, _value in known})
-    counts = [(kind, sum(1 for other, _value in known if other == kind)) for kind in kinds]
-    return Redacted(out, tuple([*([("credential", hidden)] if hidden > 0 else []), *counts]))
+def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Whole lines with their ends; of a line that is too long, pieces that end between two words where it can be."""
+    rest = b""
+    for block in blocks:
+        lines = (rest + block).split(b"\n")
+        rest = lines.pop()
+        for line in lines:
+            yield from _pieces(line + b"\n", last=True)
+        if len(rest) > LONGEST_PIECE:
+            *pieces, rest = _pieces(rest, last=False)
+            yield from pieces
+    if rest:
+        yield from _pieces(rest, last=True)
+
+
+def _pieces(line: bytes, last: bool) -> Iterator[bytes]:
+    """`line` in pieces; unless it is the `last` of its line, the final piece is what must wait for more."""
+    while len(line) > LONGEST_PIECE:
+        cut = _cut(line)
+        yield line[:cut]
+        line = line[cut:]
+    if line or not last:
+        yield line
+
+
+def _cut(line: bytes) -> int:
+    """Where the first piece of a long line ends: behind its last separator, else anywhere but inside a character."""
+    at = max(line.rfind(separator.encode(), LONGEST_PIECE - 4_096, LONGEST_PIECE) for separator in _SEPARATORS)
+    if at > 0:
+        return at + 1
+    cut = LONGEST_PIECE
+    while cut > LONGEST_PIECE - 4 and line[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return cut

@@ -17,6 +17,9 @@ from evals.__main__ import README, areas
 from evals.score import Judgement, judge
 from evals.trial import Trial
 
+# One worker asks every case once; on two it would be done twice.
+pytestmark = pytest.mark.xdist_group("evals")
+
 
 @functools.cache
 def knowledge() -> Knowledge:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LANGUAGES = ("en", "zh")
-KEYS = {"fact": "name", "flag": "name", "variable": "name", "metric": "name", "version": "vllm", "effect": "flag"}
+KEYS = {"fact": "name", "flag": "name", "variable": "name", "metric": "name", "version": "vllm", "effect": "flag", "model": "name", "gpu": "name"}
 
 
 class Entry(Value):
@@ -68,7 +68,18 @@ def read(home: str) -> Base:
     phrases = {lang: plain[f"phrases/{lang}.yaml"] for lang in LANGUAGES}
     weights = next((entry.data for entry in entries.pop("weights").values()), {})
     entries.pop("effect")
+    entries["log sign"] = _log_signs(entries)
     return Base(entries, words, phrases, weights, tuple(effects), documents, tuple(findings))
+
+
+def _log_signs(entries: Mapping[str, Mapping[str, Entry]]) -> dict[str, Entry]:
+    """Every log sign by id: those of kb/signs and those that causes define."""
+    found = dict(entries["sign"])
+    for entry in entries["cause"].values():
+        for number, item in enumerate(entry.data["evidence"]):
+            if item.get("log"):
+                found.setdefault(item["id"], Entry(item["id"], item, entry.document, ("evidence", number)))
+    return found
 
 
 def _documents(home: str, pattern: str, documents: dict[str, Document], findings: list[Finding]) -> Iterator[Document]:

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engine.knowledge.base import Entry
-    from engine.model import RuleSet
 
-KINDS = ("cause", "symptom", "sign", "question", "fact", "flag", "variable", "metric", "version", "concept")
+KINDS = ("cause", "symptom", "sign", "question", "fact", "flag", "variable", "metric", "version", "concept", "model", "gpu")
 
 
 def build(home: str) -> bytes:
@@ -69,8 +68,10 @@ def _sections(
         "signs": signs,
         "roles": {sign: role for sign, _pattern, role, _stage in signs["signs"] if role != "milestone"},
         "tests": _by_fact(compiled),
-        "watch": _watch(compiled.sets),
-        "advice-watch": _watch(compiled.advice),
+        "rules-feeding": rules.feeding(compiled.sets),
+        "advice-feeding": rules.feeding(compiled.advice),
+        "watch": dict(compiled.keys),
+        "advice-watch": dict(compiled.advice_keys),
         "weights": dict(base.weights),
         "effects": tuple((effect.data["flag"], effect.data["direction"], tuple(effect.data["worsens"]), effect.data["why"]) for effect in base.effects),
         "flag-names": _flag_names(base),
@@ -100,15 +101,6 @@ def _by_fact(compiled: rules.Compiled) -> dict[str, tuple[tuple[str, str, str, b
         for name in (test.fact, test.operand) if test.operand_is_fact else (test.fact,):
             found.setdefault(name, []).append(row)  # type: ignore[arg-type]
     return {name: tuple(rows) for name, rows in found.items()}
-
-
-def _watch(rule_sets: Iterable[RuleSet]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
-    for one in rule_sets:
-        for rule in one.rules:
-            for atom in rule.body:
-                found.setdefault(atom, {})[one.id] = None
-    return {atom: tuple(sets) for atom, sets in found.items()}
 
 
 def _flag_names(base: Base) -> dict[str, str]:

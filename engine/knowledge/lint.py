@@ -49,8 +49,12 @@ def check(base: Base) -> list[Finding]:
     """All findings, those of reading included. The deeper checks wait until the shapes are right."""
     findings = list(base.findings)
     if not findings:
-        for part in (_causes, _symptoms, _questions, _lexicon, _phrases, _patterns, _effects, _chain):
+        conditions = [*_causes(base), *_symptoms(base)]
+        findings += conditions
+        for part in (_questions, _lexicon, _phrases, _patterns, _effects):
             findings += part(base)
+        if not conditions:  # the rules of broken files say nothing new
+            findings += _chain(base)
     return sorted(set(findings), key=lambda finding: (finding.file, finding.line, finding.message))
 
 
@@ -112,7 +116,7 @@ def _constraint(entry: Entry, text: str, *place: str | int) -> Iterator[Finding]
 
 
 def _condition(base: Base, entry: Entry, condition: Mapping[str, Any], place: tuple[str | int, ...]) -> Iterator[Finding]:
-    for kind, known in (("sign", signs(base)), ("symptom", base.of("symptom")), ("cause", base.of("cause"))):
+    for kind, known in (("sign", base.of("log sign")), ("symptom", base.of("symptom")), ("cause", base.of("cause"))):
         if condition.get(kind) and condition[kind] not in known:
             yield entry.finding(_unknown(kind, condition[kind], known), *place, kind)
     said = condition.get("says") or []
@@ -318,8 +322,6 @@ def _effects(base: Base) -> Iterator[Finding]:
 
 def _chain(base: Base) -> Iterator[Finding]:
     """The rules that come of the files keep within the limits of the engine and go in no circle."""
-    if any(True for part in (_causes, _symptoms) for _finding in part(base)):
-        return  # the rules of broken files say nothing new
     broken = list(_conditions(base))
     yield from broken
     if broken:

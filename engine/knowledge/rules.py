@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engine.knowledge.base import Base, Entry
 
-MOST_RULES = 90  # of one set: a session costs by the rules it sees
+MOST_RULES = 16  # of one set: loading costs by the rules of a set, and a query touches few keys
 POSITIVE = ("decisive", "strong", "some", "weak")
 RESEMBLANCE = "resemblance"  # the item of a cause whose description a complaint resembles
 
@@ -26,7 +26,9 @@ class Compiled(Value):
     """Rule sets of both chains, the comparisons that feed them, and what ranking must know of each cause."""
 
     sets: tuple[RuleSet, ...]
+    keys: Mapping[str, tuple[str, ...]]  # atom -> the sets to load when it is known
     advice: tuple[RuleSet, ...]
+    advice_keys: Mapping[str, tuple[str, ...]]
     tests: Mapping[str, Test]
     logic: Mapping[str, Mapping[str, Any]]
 
@@ -34,25 +36,54 @@ class Compiled(Value):
 def compile_rules(base: Base) -> Compiled:
     """Everything that the chain runs on."""
     tests: dict[str, Test] = {}
-    sets = _packed("symptoms", [[*_of_symptom(entry, tests)] for entry in base.of("symptom").values()])
-    for area in sorted({entry.data["area"] for entry in base.of("cause").values()}):
-        causes = [entry for entry in base.of("cause").values() if entry.data["area"] == area]
-        sets += _packed(area, [[*_of_cause(entry, tests)] for entry in causes])
-    advice = []
-    for entry in base.of("cause").values():
-        advice.append([*_of_fixes(entry, base, tests)])
+    symptoms = [[rule] for entry in base.of("symptom").values() for rule in _of_symptom(entry, tests)]
+    items = [group for entry in base.of("cause").values() for group in _of_cause(entry, tests)]
+    fixes = [[*_of_fixes(entry, base, tests)] for entry in base.of("cause").values()]
+    sets, keys = _packed("rules", [*symptoms, *items])
+    advice, advice_keys = _packed("advice", fixes)
     logic = {entry.id: _logic(entry) for entry in base.of("cause").values()}
-    return Compiled(tuple(sets), tuple(_packed("advice", advice)), tests, logic)
+    return Compiled(sets, keys, advice, advice_keys, tests, logic)
 
 
-def _packed(name: str, groups: Sequence[list[Rule]]) -> list[RuleSet]:
-    """The groups in as few sets as their size allows; a group stays together."""
-    sets: list[list[Rule]] = [[]]
+def _packed(name: str, groups: Sequence[list[Rule]]) -> tuple[tuple[RuleSet, ...], dict[str, tuple[str, ...]]]:
+    """The groups in sets, and for each atom the sets to load once it is known.
+
+    A rule needs all atoms of its body, so it is enough to wait for the rarest of them: its key. Groups that wait for the
+    same atom lie together, and a complaint, which knows a dozen atoms, loads a dozen sets at most."""
+    uses: dict[str, int] = {}
     for group in groups:
+        for rule in group:
+            for atom in rule.body:
+                uses[atom] = uses.get(atom, 0) + 1
+    keyed = sorted(((_keys(group, uses), group) for group in groups), key=lambda pair: (pair[0], pair[1][0].id))
+    sets: list[list[Rule]] = [[]]
+    loads: dict[str, dict[str, None]] = {}
+    for keys, group in keyed:
         if sets[-1] and len(sets[-1]) + len(group) > MOST_RULES:
             sets.append([])
         sets[-1] += group
-    return [RuleSet(f"{name}-{number}", tuple(rules)) for number, rules in enumerate(sets) if rules]
+        for key in keys:
+            loads.setdefault(key, {})[f"{name}-{len(sets) - 1}"] = None
+    made = tuple(RuleSet(f"{name}-{number}", tuple(rules)) for number, rules in enumerate(sets) if rules)
+    return made, {key: tuple(found) for key, found in loads.items()}
+
+
+def _keys(group: Sequence[Rule], uses: Mapping[str, int]) -> tuple[str, ...]:
+    """The rarest atom of each rule of the group that does not wait for another rule of it."""
+    heads = {rule.head for rule in group}
+    open_rules = [rule for rule in group if not heads.issuperset(rule.body)]
+    return tuple(sorted({min(rule.body, key=lambda atom: (uses[atom], atom)) for rule in open_rules}))
+
+
+def feeding(sets: Sequence[RuleSet]) -> frozenset[str]:
+    """The conclusions that a rule of another set than their own mentions."""
+    homes: dict[str, set[str]] = {}
+    for one in sets:
+        for rule in one.rules:
+            homes.setdefault(rule.head, set()).add(one.id)
+    return frozenset(
+        atom for one in sets for rule in one.rules for atom in rule.body if atom in homes and homes[atom] != {one.id}
+    )
 
 
 def _of_symptom(entry: Entry, tests: dict[str, Test]) -> Iterator[Rule]:
@@ -63,17 +94,22 @@ def _of_symptom(entry: Entry, tests: dict[str, Test]) -> Iterator[Rule]:
             number += 1
 
 
-def _of_cause(entry: Entry, tests: dict[str, Test]) -> Iterator[Rule]:
+def _of_cause(entry: Entry, tests: dict[str, Test]) -> Iterator[list[Rule]]:
+    """One group for each item: the rules that give it, and the one that makes the cause a candidate for it."""
     for number, item in enumerate(entry.data["evidence"]):
         name = f"{entry.id}.{number}"
-        for alternative, body in enumerate(bodies(item, tests)):
-            suffix = f".{alternative}" if alternative else ""
-            yield Rule(f"item.{name}{suffix}", body, f"item:{name}")
+        group = [
+            Rule(f"item.{name}{f'.{alternative}' if alternative else ''}", body, f"item:{name}")
+            for alternative, body in enumerate(bodies(item, tests))
+        ]
         if item["weight"] in POSITIVE:
-            yield Rule(f"cause.{name}", (f"item:{name}",), f"cause:{entry.id}")
+            group.append(Rule(f"cause.{name}", (f"item:{name}",), f"cause:{entry.id}"))
+        yield group
     name = f"{entry.id}.{RESEMBLANCE}"
-    yield Rule(f"item.{name}", (f"lexical:{entry.id}",), f"item:{name}")
-    yield Rule(f"cause.{name}", (f"item:{name}",), f"cause:{entry.id}")
+    yield [
+        Rule(f"item.{name}", (f"lexical:{entry.id}",), f"item:{name}"),
+        Rule(f"cause.{name}", (f"item:{name}",), f"cause:{entry.id}"),
+    ]
 
 
 def _of_fixes(entry: Entry, base: Base, tests: dict[str, Test]) -> Iterator[Rule]:

@@ -172,11 +172,12 @@ class SymptomFile(_Strict):
 
 
 class SignFile(_Strict):
-    """A log sign that belongs to no single cause: aftermath, noise, a milestone of the start-up, a hint."""
+    """A log sign that belongs to no single cause: aftermath, noise, a milestone of the start-up, a hint, a figure that is
+    only read for its value."""
 
     id: Id
     log: str
-    role: Literal["root", "failure", "aftermath", "noise", "hint", "milestone", "foreign"]
+    role: Literal["root", "failure", "aftermath", "noise", "hint", "milestone", "foreign", "figure"]
     stage: Stage | None = None
     meaning: Words
 
@@ -264,6 +265,41 @@ class VersionFile(_Strict):
     transformers: str | None = None
 
 
+class ModelFile(_Strict):
+    """What memory a model takes: the size of its weights and of what one token leaves in the KV cache."""
+
+    name: str
+    also: list[str] = []
+    layers: Annotated[int, Field(gt=0)]
+    windowed: int = Field(0, description="layers that see only the last `window` tokens")
+    window: int = Field(0, description="tokens that a windowed layer sees")
+    stateless: int = Field(0, description="layers without a KV cache that grows: Mamba, linear attention")
+    heads: Annotated[int, Field(gt=0)]
+    kv_heads: int = 0
+    head_dim: int = 0
+    latent: int = Field(0, description="MLA: kv_lora_rank + qk_rope_head_dim; then without kv_heads and head_dim")
+    parameters: Annotated[float, Field(gt=0, description="in billions")]
+    bits: Literal[4, 8, 16] = 16
+    weights_gib: float | None = None
+    vocabulary: int
+    positions: int | None = None
+
+    @model_validator(mode="after")
+    def _one_cache(self) -> ModelFile:
+        if bool(self.latent) == bool(self.kv_heads and self.head_dim):
+            raise ValueError("needs either latent, or kv_heads and head_dim")
+        if bool(self.windowed) != bool(self.window) or self.windowed + self.stateless > self.layers:
+            raise ValueError("windowed and window belong together, and no more layers than there are can be special")
+        return self
+
+
+class GpuFile(_Strict):
+    name: str
+    also: list[str] = []
+    memory_gib: Annotated[float, Field(gt=0)]
+    capability: str | None = None
+
+
 class EffectFile(_Strict):
     """What moving a setting does to other troubles."""
 
@@ -299,6 +335,8 @@ SHAPES: dict[str, tuple[str, type[BaseModel], bool]] = {
     "variable": ("reference/env.yaml", VariableFile, True),
     "metric": ("reference/metrics.yaml", MetricFile, True),
     "version": ("reference/versions.yaml", VersionFile, True),
+    "model": ("reference/models.yaml", ModelFile, True),
+    "gpu": ("reference/gpus.yaml", GpuFile, True),
     "effect": ("reference/effects.yaml", EffectFile, True),
     "weights": ("weights.yaml", Weights, False),
 }

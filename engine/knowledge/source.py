@@ -14,7 +14,7 @@ from engine.model import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
+    from typing import Any, Literal
 
     Path = tuple[str | int, ...]
 
@@ -63,6 +63,89 @@ def parse(name: str, text: str) -> Document:
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{name}:{_line_of(error)}: not valid YAML: {_first_words(error)}") from None
     return Document(name, data, lines)
+
+
+class Node(Value):
+    """One node of a YAML text with its offsets in it, for an edit that leaves all else as it is. An anchor's node stands
+    wherever an alias names it. `style` is the quote of a scalar (`|` and `>` for blocks), `[` of a flow collection."""
+
+    kind: Literal["scalar", "sequence", "mapping"]
+    start: int
+    end: int
+    value: str
+    style: str
+    items: tuple[Node, ...] = ()
+    pairs: tuple[tuple[Node, Node], ...] = ()
+
+
+def nodes(text: str) -> tuple[Node, ...]:
+    """The documents of a YAML text as trees of nodes; nothing is constructed or expanded. Raises InputError when it is
+    not YAML or nested too deeply."""
+    skipped = len(text) - len(text.removeprefix("\ufeff"))
+    builder = _Tree(text, skipped)
+    try:
+        for event in yaml.parse(text[skipped:], Loader=Loader):
+            builder.take(event)
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"line {_line_of(error)}: not valid YAML: {_first_words(error)}") from None
+    return tuple(builder.documents)
+
+
+class _Tree:
+    """Builds nodes from events on a stack of its own, so that depth costs no recursion."""
+
+    def __init__(self, text: str, skipped: int) -> None:
+        self.text, self.skipped = text, skipped
+        self.documents: list[Node] = []
+        self.open: list[tuple[Any, list[Node], list[int]]] = []  # where it began, what it holds, where each of that ends
+        self.anchors: dict[str, Node] = {}
+
+    def take(self, event: Any) -> None:
+        if isinstance(event, yaml.CollectionStartEvent):
+            if len(self.open) >= DEEPEST:
+                raise ValueError(f"nested deeper than {DEEPEST} levels")
+            self.open.append((event, [], []))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            start, children, ends = self.open.pop()
+            self._add(self._collection(start, event, children, ends), start.anchor)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._add(self._scalar(event), event.anchor)
+        elif isinstance(event, yaml.AliasEvent):
+            place, end = event.start_mark.index + self.skipped, event.end_mark.index + self.skipped
+            self._add(self.anchors.get(event.anchor) or Node("scalar", place, end, "", "*"), None, end)
+
+    def _add(self, node: Node, anchor: str | None, end: int | None = None) -> None:
+        if anchor:
+            self.anchors[anchor] = node
+        if self.open:
+            self.open[-1][1].append(node)
+            self.open[-1][2].append(node.end if end is None else end)
+        else:
+            self.documents.append(node)
+
+    def _scalar(self, event: Any) -> Node:
+        start, end = event.start_mark.index + self.skipped, event.end_mark.index + self.skipped
+        style = event.style or ""
+        if style in "|>" and style:
+            end = max(start + 1, len(self.text[:end].rstrip()))
+        return Node("scalar", self._behind_properties(start, style), end, event.value, style)
+
+    def _behind_properties(self, start: int, style: str) -> int:
+        """Where the scalar itself begins: the mark of one with an anchor or a tag stands before these."""
+        while self.text[start : start + 1] in ("&", "!") and not (style and self.text[start] == style):
+            rest = self.text[start:].split(None, 1)
+            if len(rest) < 2:
+                return start
+            start = self.text.index(rest[1][:1], start + len(rest[0]))
+        return start
+
+    def _collection(self, start: Any, end: Any, children: list[Node], ends: list[int]) -> Node:
+        flow = bool(start.flow_style)
+        first = start.start_mark.index + self.skipped
+        last = end.end_mark.index + self.skipped if flow or not children else ends[-1]
+        if isinstance(start, yaml.SequenceStartEvent):
+            return Node("sequence", first, last, "", "[" if flow else "", tuple(children))
+        return Node("mapping", first, last, "", "{" if flow else "", (), tuple(zip(children[::2], children[1::2], strict=False)))
 
 
 def _line_of(error: Exception) -> int:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-MAGIC = b"kb compiled knowledge 1\n"
+MAGIC = b"kb compiled knowledge 2\n"
+DIGEST = 12  # bytes of a hash
 MARSHAL = 4  # the newest format that Python 3.11 reads
 SHIPPED = os.path.join("compiled", "knowledge.bin")
 HOME = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "kb")
@@ -28,12 +29,18 @@ _COMPILERS = (".", "knowledge", "observe")  # folders of the engine whose code d
 class Knowledge:
     """The knowledge base. Sections and entries are plain data, unmarshalled at first use and then kept."""
 
-    def __init__(self, data: bytes) -> None:
-        """`data` is what `engine.knowledge.compile.build` returns. Raises ValueError when it is not whole."""
-        self._index, self._body = _opened(data)
-        self._data = data
+    def __init__(self, data: bytes | File, again: Callable[[], bytes] | None = None) -> None:
+        """`data` is what `engine.knowledge.compile.build` returns, or a file of it, which is read part by part; `again`
+        makes it anew when a part turns out to be damaged. Raises ValueError when it is not whole."""
+        self._open(data)
+        self._again = again
         self._kept: dict[str, Any] = {}
         self.hash: str = self._index["hash"]
+
+    def _open(self, data: bytes | File) -> None:
+        self._file = data if isinstance(data, File) else None
+        self._data = data if isinstance(data, bytes) else b""
+        self._index, self._body = _opened(self._bytes, len(data))
 
     def section(self, name: str) -> Any:
         """A compiled section: lexicon, signs, tests, watch, weights …"""
@@ -84,52 +91,109 @@ class Knowledge:
 
     def _read(self, key: str) -> Any:
         if key not in self._kept:
-            offset, length = self._index["parts"][key]
-            start = self._body + offset
-            self._kept[key] = marshal.loads(memoryview(self._data)[start : start + length])
+            offset, length, checksum = self._index["parts"][key]
+            piece = self._bytes(self._body + offset, length)
+            if zlib.crc32(piece) != checksum:
+                return self._mended(key)
+            self._kept[key] = marshal.loads(piece)
         return self._kept[key]
+
+    def _mended(self, key: str) -> Any:
+        """The part from the knowledge made anew, because the file that it was read from is damaged."""
+        if self._again is None:
+            raise KnowledgeError("the compiled knowledge base is damaged.", "Reinstall kb.")
+        again, self._again = self._again, None
+        self._open(again())
+        return self._read(key)
+
+    def _bytes(self, start: int, length: int) -> bytes:
+        return self._file.read(start, length) if self._file else self._data[start : start + length]
+
+
+class File:
+    """A file that stays open and is read at any place, from any thread. It may be replaced or removed meanwhile."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._length = os.fstat(handle).st_size
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __del__(self) -> None:
+        os.close(self._handle)
+
+    def read(self, start: int, length: int) -> bytes:
+        return os.pread(self._handle, length, start)
 
 
 def pack(knowledge_hash: str, ids: Mapping[str, tuple[str, ...]], parts: Mapping[str, Any]) -> bytes:
-    """Sections and entries in the form that Knowledge opens."""
+    """Sections and entries in the form that Knowledge opens: the index with its checksum, then parts with theirs."""
     body = bytearray()
     places = {}
     for key, value in parts.items():
         piece = marshal.dumps(value, MARSHAL)
-        places[key] = (len(body), len(piece))
+        places[key] = (len(body), len(piece), zlib.crc32(piece))
         body += piece
-    index = marshal.dumps({"hash": knowledge_hash, "ids": dict(ids), "parts": places}, MARSHAL)
-    rest = len(index).to_bytes(4, "little") + index + bytes(body)
-    return MAGIC + zlib.crc32(rest).to_bytes(4, "little") + rest
+    index = marshal.dumps({"hash": knowledge_hash, "ids": dict(ids), "parts": places, "size": len(body)}, MARSHAL)
+    return MAGIC + zlib.crc32(index).to_bytes(4, "little") + len(index).to_bytes(4, "little") + index + bytes(body)
 
 
-def _opened(data: bytes) -> tuple[dict[str, Any], int]:
-    head = len(MAGIC)
-    if data[:head] != MAGIC or len(data) < head + 8:
+def _opened(read: Callable[[int, int], bytes], size: int) -> tuple[dict[str, Any], int]:
+    """The index, and where the body begins."""
+    head = read(0, len(MAGIC) + 8)
+    if head[: len(MAGIC)] != MAGIC or len(head) < len(MAGIC) + 8:
         raise ValueError("not a compiled knowledge base of this version")
-    if int.from_bytes(data[head : head + 4], "little") != zlib.crc32(memoryview(data)[head + 4 :]):
+    checksum, length = int.from_bytes(head[-8:-4], "little"), int.from_bytes(head[-4:], "little")
+    packed = read(len(head), min(length, size))
+    if zlib.crc32(packed) != checksum:
         raise ValueError("the compiled knowledge base is damaged")
-    length = int.from_bytes(data[head + 4 : head + 8], "little")
-    index: dict[str, Any] = marshal.loads(memoryview(data)[head + 8 : head + 8 + length])
-    return index, head + 8 + length
+    index: dict[str, Any] = marshal.loads(packed)
+    if size != len(head) + length + index["size"]:
+        raise ValueError("the compiled knowledge base is cut off")
+    return index, len(head) + length
 
 
 def load(home: str = HOME) -> Knowledge:
     """The knowledge base in the folder `home`. Raises KnowledgeError when its YAML has faults."""
-    shipped = _read(os.path.join(home, SHIPPED), trusted=True)
+
+    def made() -> bytes:
+        from engine.knowledge.compile import build  # noqa: PLC0415 - YAML and pydantic, only when something has changed
+
+        return build(home)
+
+    shipped = _read(os.path.join(home, SHIPPED), made, trusted=True)
     if shipped:
         return shipped
-    sources = source_files(home)
-    digest = _digest(home, sources, code=True)
-    cached = os.path.join(cache_folder(), f"{digest}.bin")
-    known = _read(cached, trusted=False)
+    cached = os.path.join(cache_folder(), f"{_source_key(home)}.bin")
+    known = _read(cached, made, trusted=False)
     if known:
         return known
-    from engine.knowledge.compile import build  # noqa: PLC0415 - YAML and pydantic, only when something has changed
-
-    data = build(home)
+    data = made()
     keep(cached, data)
     return Knowledge(data)
+
+
+def _source_key(home: str) -> str:
+    """The hash of the YAML and of the code that compiles it. Reading all of it takes longer than answering, so it is
+    noted which state of the files (names, sizes, times of change) had which hash."""
+    paths = _source_paths(home, code=True)
+    state = _state(paths)
+    note = os.path.join(cache_folder(), f"{state}.state")
+    noted = kept(note)
+    if noted and len(noted) == 2 * DIGEST and noted.isalnum():
+        return noted.decode("ascii", "replace")
+    key = _digest(paths)
+    keep(note, key.encode())
+    return key
+
+
+def _state(paths: list[tuple[str, str]]) -> str:
+    rows = []
+    for name, path in paths:
+        status = os.stat(path)
+        rows.append(f"{name} {status.st_size} {status.st_mtime_ns} {status.st_ino}")
+    return str(_hash("\n".join(rows).encode("utf-8", "surrogateescape")).hexdigest())
 
 
 def source_files(home: str) -> list[str]:
@@ -143,20 +207,22 @@ def source_files(home: str) -> list[str]:
 
 def content_hash(home: str) -> str:
     """The hash of the knowledge itself: equal files give equal answers."""
-    return _digest(home, source_files(home), code=False)
+    return _digest(_source_paths(home, code=False))
 
 
-def _digest(home: str, names: list[str], code: bool) -> str:
-    try:
-        from _blake2 import blake2b  # noqa: PLC0415 - hashlib would load OpenSSL as well
-    except ImportError:
-        from hashlib import blake2b  # noqa: PLC0415
-    digest = blake2b(digest_size=12)
-    paths = [(name, os.path.join(home, name)) for name in names]
+def _source_paths(home: str, code: bool) -> list[tuple[str, str]]:
+    """Name and path of each YAML file and, with `code`, of each module that decides what is compiled."""
+    paths = [(name, os.path.join(home, name)) for name in source_files(home)]
     if code:
         engine = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         for folder in _COMPILERS:
-            paths += [(n, os.path.join(engine, folder, n)) for n in sorted(os.listdir(os.path.join(engine, folder))) if n.endswith(".py")]
+            names = sorted(name for name in os.listdir(os.path.join(engine, folder)) if name.endswith(".py"))
+            paths += [(name, os.path.join(engine, folder, name)) for name in names]
+    return paths
+
+
+def _digest(paths: list[tuple[str, str]]) -> str:
+    digest = _hash(b"")
     for name, path in paths:
         try:
             with open(path, "rb") as file:
@@ -168,19 +234,39 @@ def _digest(home: str, names: list[str], code: bool) -> str:
     return str(digest.hexdigest())
 
 
+def _hash(content: bytes) -> Any:
+    try:
+        from _blake2 import blake2b  # noqa: PLC0415 - hashlib would load OpenSSL as well
+    except ImportError:
+        from hashlib import blake2b  # noqa: PLC0415
+    return blake2b(content, digest_size=DIGEST)
+
+
 def cache_folder() -> str:
     """The folder for what can be made again."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "vllm-kb")
 
 
-def _read(path: str, trusted: bool) -> Knowledge | None:
+def _read(path: str, again: Callable[[], bytes], trusted: bool) -> Knowledge | None:
     """The knowledge in that file, or None when there is none that can be used."""
     try:
-        data = kept(path, trusted)
-        return None if data is None else Knowledge(data)
-    except (ValueError, EOFError, TypeError, KeyError):
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except OSError:
         return None
+    try:
+        if not hasattr(os, "pread"):
+            with os.fdopen(handle, "rb") as file:
+                return Knowledge(file.read(), again) if trusted or _ours(os.fstat(file.fileno())) else None
+        file_at_hand = File(handle)
+        return Knowledge(file_at_hand, again) if trusted or _ours(os.fstat(handle)) else None
+    except (OSError, ValueError, EOFError, TypeError, KeyError):
+        return None
+
+
+def _ours(status: os.stat_result) -> bool:
+    """Whether this user (or root) wrote a file and nobody else can: what others wrote is not unmarshalled."""
+    return not hasattr(os, "geteuid") or (status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022)
 
 
 def kept(path: str, trusted: bool = False) -> bytes | None:
@@ -188,11 +274,7 @@ def kept(path: str, trusted: bool = False) -> bytes | None:
     wrote it and nobody else can."""
     try:
         with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            mine = not hasattr(os, "geteuid") or status.st_uid in (0, os.geteuid())
-            if not trusted and (not mine or status.st_mode & 0o022):
-                return None
-            return file.read()
+            return file.read() if trusted or _ours(os.fstat(file.fileno())) else None
     except OSError:
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.model import Fact, Origin, Value
-from engine.observe import command, complaint, context, derive, lines, log, words
+from engine.observe import command, complaint, context, derive, environment, lines, log, words
 from engine.observe.split import Parts, split
 
 TYPE_CHECKING = False
@@ -35,8 +35,12 @@ def observe(case: Case, knowledge: Knowledge) -> Observation:
     facts: list[Fact] = []
     readings = []
     logs = [(None, [parts.log.encode("utf-8", "replace")])] if parts.log else []
+    pasted = [environment.Text(said[: environment.HEAD], "text")]
     for number, blocks in [*logs, *attachments]:
-        reading = log.read(blocks, knowledge.section("signs"))
+        kept = environment.Kept(blocks)
+        reading = log.read(kept, knowledge.section("signs"))
+        if number is not None:
+            pasted.append(environment.Text(kept.text(), str(number), number))
         readings.append(reading)
         facts += derive.of_reading(reading, number, knowledge)
     heard = complaint.hear(parts.words, knowledge)
@@ -46,8 +50,21 @@ def observe(case: Case, knowledge: Knowledge) -> Observation:
     facts += context.facts(case.context, knowledge)
     for where, text in context.texts(case.context):
         facts += _searched(where, text, knowledge)
+        pasted.append(environment.Text(text, f"context:{where}"))
+    pasted.append(environment.Text(context.scrape(case.context), "context:metrics"))
+    shown = environment.facts(pasted)
+    facts += shown
+    readings = [_as_output(reading, shown) for reading in readings]
     facts += derive.from_facts(facts, knowledge)
     return Observation(tuple(facts), parts.words, heard.kinds, heard.unknown, tuple(readings), stated)
+
+
+def _as_output(reading: log.Reading, shown: list[Fact]) -> log.Reading:
+    """A list of packages names vLLM and is no log of it: that it shows no failure says nothing."""
+    outputs = any(fact.origin.kind == "environment" for fact in shown)
+    speaks = reading.hits or reading.milestones or reading.statistics.lines or reading.exceptions or reading.arguments
+    scraped = any(fact.origin.kind == "metric" for fact in shown)
+    return reading.but(is_vllm=False) if outputs and not speaks and not scraped else reading
 
 
 def language(case: Case, observation: Observation) -> str:

@@ -18,6 +18,7 @@ NAMES = {
 }  # fmt: skip
 MAPS = ("args", "env", "metrics", "facts")
 DEEPEST = 6
+_SCRAPED = ("vllm:", "vllm_", "ray_vllm", "http_", "process_")
 
 
 def facts(context: Mapping[str, Any], knowledge: Knowledge) -> list[Fact]:
@@ -55,6 +56,15 @@ def texts(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     model = context.get("gpu")
     if isinstance(model, str):
         yield "gpu", model
+
+
+def scrape(context: Mapping[str, Any]) -> str:
+    """The metrics that are stated one by one, as a scrape would print them; "" where there are none."""
+    stated = context.get("metrics")
+    if not isinstance(stated, dict):
+        return ""
+    named = [(str(name).strip(), str(value).strip()) for name, value in stated.items()]
+    return "\n".join(f"{name if name.startswith(_SCRAPED) else f'vllm:{name}'} {value}" for name, value in named)
 
 
 def _leaves(where: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:

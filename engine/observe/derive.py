@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.model import Fact, Origin
+from engine.observe.roots import first_failure
 from engine.versions import Constraint, Range, holds
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from engine.observe.log import Hit, Reading
 
 QUIET = ("INFO", "WARNING", "DEBUG")
+_OF_MEMORY = {"model.name", "args.model", "log.kv_tokens", "log.blocks", "log.available_gib", "log.needed_gib"}
 _TURNS = ("arguments", "loading", "shutdown")  # stages that begin or end a run of the server
 
 
@@ -40,13 +42,15 @@ def of_signs(reading: Reading, number: int | None) -> Iterator[Fact]:
     are neither are graded near."""
     failures = [hit for hit in reading.hits if hit.role == "root"]
     loud = [hit for hit in failures if hit.level not in QUIET]
-    first = min((hit.line for hit in loud or failures), default=0)
+    first = first_failure(loud or failures).line if failures else 0
     for hit in reading.hits:
         if hit.role == "aftermath" and _stopping(reading, hit.line):
             continue
-        grade = "near" if hit.role == "root" and (hit.line > first + 3 or (bool(loud) and hit not in loud)) else "exact"
+        later = abs(hit.line - first) > 3 or (bool(loud) and hit not in loud)
+        grade = "near" if hit.role == "root" and later else "exact"
         origin = _at(number, hit.line, hit.text, f"log:{number}:{hit.line}")
-        yield Fact(f"sign.{hit.sign}", True, origin, grade)  # type: ignore[arg-type]
+        if hit.role != "figure":  # only its values count
+            yield Fact(f"sign.{hit.sign}", True, origin, grade)  # type: ignore[arg-type]
         for name, value in hit.captures.items():
             yield Fact(f"log.{name}", value.replace(",", "") if value[:1].isdigit() else value, origin)
 
@@ -97,7 +101,7 @@ def _at(number: int | None, line: int, text: str, source: str) -> Origin:
 
 def versions(facts: Iterable[Fact]) -> Range | None:
     """The range of vLLM versions that all statements allow; the most trusted source decides where they differ."""
-    for kinds in (("answer",), ("log",), ("context",), ("command",), ("complaint",)):
+    for kinds in (("answer",), ("log",), ("environment",), ("context",), ("command",), ("complaint",)):
         found = [Range.parse(str(fact.value)) for fact in facts if fact.name == "vllm.version" and fact.origin.kind in kinds]
         known = [one for one in found if one is not None]
         if known:
@@ -111,8 +115,14 @@ def from_facts(facts: list[Fact], knowledge: Knowledge) -> list[Fact]:
     out = [fact for name, origin in _named_flags(facts, knowledge) for fact in _of_flag(name, origin, version, knowledge)]
     if version is not None:
         out += _of_variables(facts, version, knowledge)
-        out += _of_pins(facts, version, knowledge)
+        from engine.observe import pins  # noqa: PLC0415 - only where a version is known
+
+        out += pins.facts(facts, version, knowledge)
         out += _of_engine(version, facts)
+    if any(fact.name in _OF_MEMORY for fact in facts):
+        from engine.advise import capacity  # noqa: PLC0415 - few cases name a model or print the size of the KV cache
+
+        out += capacity.facts(facts, knowledge)
     return list(dict.fromkeys(out))
 
 
@@ -156,28 +166,6 @@ def _of_variables(facts: list[Fact], version: Range, knowledge: Knowledge) -> It
             entry = knowledge.item("variable", fact.name[4:])
             if entry and entry.get("last") and holds(Constraint.parse(f">{entry['last']}"), version):
                 yield Fact("derived.removed_variable", fact.name[4:], fact.origin.but(kind="derived"))
-
-
-def _of_pins(facts: list[Fact], version: Range, knowledge: Knowledge) -> Iterator[Fact]:
-    pins = {
-        str(entry["torch"])
-        for number in knowledge.ids("version")
-        if (entry := knowledge.item("version", number)) and _same_minor(number, version)
-    }
-    if len(pins) != 1:
-        return
-    pin = pins.pop()
-    origin = Origin("derived", f"torch {pin}", "reference:torch")
-    yield Fact("derived.pinned_torch", pin, origin)
-    for fact in facts:
-        if fact.name == "torch.version":
-            installed = str(fact.value).split("+")[0]
-            yield Fact("derived.torch_not_pinned", True, fact.origin.but(kind="derived"), known=not f"{pin}.".startswith(f"{installed}."))
-
-
-def _same_minor(number: str, version: Range) -> bool:
-    release = ".".join(number.split(".")[:2])
-    return holds(Constraint.parse(f"=={release}.*"), version) is True
 
 
 def _of_engine(version: Range, facts: list[Fact]) -> Iterator[Fact]:

@@ -11,7 +11,7 @@ import sys
 
 from engine.knowledge.store import cache_folder, keep, kept
 from engine.observe.lines import around
-from engine.observe.scan import AFTER, BEFORE, FAILURES, MARKS, NAMES, Found
+from engine.observe.scan import AFTER, ANSWERED, BEFORE, FAILURES, MARKS, NAMES, OTHERWISE, Found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 FORMAT = 1  # changes when the same literals are to be compiled in another way
 _DENSE = 50_000  # hits in one piece from which its lines are cheaper to find one after the other
 _CASELESS, _DOTALL, _ONCE = 1, 2, 8  # Hyperscan's flags
+_STATUSES = (
+    (ANSWERED, rb'HTTP/[\d.]{1,9}" 200'),
+    (OTHERWISE, rb'HTTP/[\d.]{1,9}" (?:[013-9]|2[1-9]|20[1-9])'),
+)
+_PLAIN = len(MARKS) + len(_STATUSES)  # rows that are no literals of signs
 _AFTER = AFTER.encode()
 
 
@@ -45,6 +50,7 @@ def _rows(literals: Literals) -> list[Row]:
     """Literal, expression and flags of all that is searched. Where it is enough to know that something occurs, it is
     reported once in a piece."""
     rows = [(mark, _escaped(mark), _CASELESS | _ONCE) for mark in MARKS]
+    rows += [(name, expression, _ONCE) for name, expression in _STATUSES]
     for literal in literals.all():
         rows.append((literal, _escaped(literal), _CASELESS | (0 if literals.numbers(literal) else _ONCE)))
     before, after = _escaped(BEFORE).decode(), _escaped(AFTER).decode()
@@ -92,7 +98,7 @@ class _Kind:
 
 
 def _kind(number: int, rows: list[Row], literals: Literals) -> _Kind:
-    name, literal = rows[number][0], number >= len(MARKS)
+    name, literal = rows[number][0], number >= _PLAIN
     if not name:
         ending = (*NAMES, *FAILURES)[number - len(rows)]
         return _Kind(len(ending), None, "")

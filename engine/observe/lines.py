@@ -7,6 +7,8 @@ without end is handed on in pieces that overlap, so that a pattern cannot fall i
 from __future__ import annotations
 
 
+from bisect import bisect_right
+
 from engine.lazy import regex
 from engine.model import Value
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 20  # bytes of whole lines handed on at once
 TELLING = 256  # bytes that show how a text is encoded
+TELLING_JSON = 65_536  # bytes of a piece that show whether its lines are records in JSON
 OVERLAP = 2_000  # characters of an endless line that are repeated in its next piece
 WINDOW = 2_000  # characters to either side of a find that a pattern may look at
 
@@ -69,7 +72,8 @@ def chunks(blocks: Iterable[bytes]) -> Iterator[bytes]:
     for data in _gathered(blocks):
         clean = data.replace(b"\0", b"") if b"\0" in data else data  # holes of a truncated file
         clean = _ANSI.sub(b"", clean) if b"\x1b" in clean else clean
-        yield unwrapped(clean) if clean[:2] == b'{"' or b'\n{"' in clean else clean
+        wrapped = clean[:2] == b'{"' or clean.find(b'\n{"', 0, TELLING_JSON) >= 0
+        yield unwrapped(clean) if wrapped else clean
 
 
 def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -186,3 +190,28 @@ def around(text: AnyStr, at: int) -> tuple[int, int]:
     start = text.rfind(newline, max(0, at - WINDOW), at) + 1 or max(0, at - WINDOW)  # type: ignore[arg-type]
     end = text.find(newline, at, at + WINDOW)  # type: ignore[arg-type]
     return start, end if end >= 0 else min(len(text), at + WINDOW)
+
+
+def line_from(data: bytes, start: int) -> bytes:
+    """The line that starts there, cut to what a pattern may look at."""
+    end = data.find(b"\n", start, start + 2 * WINDOW)
+    return data[start : end if end >= 0 else start + 2 * WINDOW]
+
+
+class Numbers:
+    """The numbers of the lines of one piece: newlines are counted once, in whatever order places are asked for."""
+
+    def __init__(self, data: bytes, first: int) -> None:
+        self._data = data
+        self._places, self._numbers = [0], [first]
+
+    def at(self, place: int) -> int:
+        """The number of the line that holds `place`."""
+        index = bisect_right(self._places, place) - 1
+        known, number = self._places[index], self._numbers[index]
+        if place == known:
+            return number
+        number += self._data.count(b"\n", known, place)
+        self._places.insert(index + 1, place)
+        self._numbers.insert(index + 1, number)
+        return number

@@ -1,14 +1,14 @@
 """A log -> what it says: the signs of the knowledge base in it, how far the server came, its version and statistics.
 
-One pass over pieces of whole lines. A pattern is tried only on lines that hold one of its literals.
+One pass over pieces of whole lines. A pattern is tried only on lines that hold one of its literals; `scan` and `hyper`
+find those, and the rest of a large log is never looked at line by line.
 """
 
 from __future__ import annotations
 
-
 from engine.lazy import regex
 from engine.model import Value
-from engine.observe import lines, pattern
+from engine.observe import lines, pattern, progress, scan, trace
 from engine.observe.statistics import Statistics
 
 TYPE_CHECKING = False
@@ -16,20 +16,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-MOST_OF_ONE_SIGN = 40  # matches of one sign in one piece that are looked at; later ones only count as seen
-MOST_MILESTONES = 10_000  # changes of stage that are kept, so that no log fills the memory; the last one always is
+MOST_UNEXPLAINED = 40  # different exceptions without a sign that are kept
+MOST_TRIED = 8  # places of one line at which an exception is looked for
+MOST_MATCHES = 10_000  # matches that are kept; later ones only count
+MOST_COUNTED = 100_000  # matches of one sign from which a flood of it is no longer counted line by line
+MOST_MILESTONES = progress.MOST
+FAILING = ("root", "failure", "aftermath")  # roles of which it matters when and where they first came
+LONGEST_READ = 1_000  # bytes of a line in which its message is told from what loggers put before it
 LONGEST_SHOWN = 300  # characters of a line that evidence quotes
 
 _EXCEPTION = regex(r"(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}(?:Error|Exception)(?::|$)|(?:fatal|FATAL)\b|Segmentation fault|Fatal Python error")
-_VERSION = regex(r"(?:LLM engine \(v|vLLM API server version |█\s{1,4}version )(\d+\.\d+[\w.+-]*)")
+_RAISED = regex(r"[\w.]{0,120}[A-Z]\w{0,80}(?::|$)")
+_VERSION = regex(rb"(?:LLM engine \(v|vLLM API server version |\xe2\x96\x88\s{1,4}version )(\d+\.\d+[\w.+-]*)")
 _ARGUMENTS = regex(r"'(\w+)': ('(?:[^'\\]|\\.)*'|\[[^\]]*\]|\{[^}]*\}|[^,}\s]+)")
-_LOGGER = regex(r"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d+\]|\((?:EngineCore|APIServer|VllmWorker)")
-_WORD = regex(r"[a-z0-9_]+")
-_STATUS = regex(r'HTTP/[\d.]+" (\d{3})')
+_LOGGER = regex(rb"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d+\]|\((?:EngineCore|APIServer|VllmWorker)")
+_STATUS = regex(rb'HTTP/[\d.]{1,9}" (\d{3})')
+_DIGITS = regex(r"\d+")
 
 
 class Hit(Value):
-    """One sign in one line."""
+    """One sign in one line: the first of its matches. `said` is who wrote the line."""
 
     sign: str
     line: int
@@ -38,6 +44,26 @@ class Hit(Value):
     process: str
     captures: Mapping[str, str]
     role: str
+    pid: str = ""
+    node: str = ""
+    time: str = ""  # as the logger wrote it, so that logs of several nodes can be compared
+    began: int = 0  # first line of the traceback that the line ends
+    frame: str = ""  # the last frame of that traceback
+
+
+class Unexplained(Value):
+    """An exception that no sign knows, where it first came."""
+
+    line: int
+    text: str
+    process: str
+    count: int
+    level: str = ""
+    pid: str = ""
+    node: str = ""
+    time: str = ""
+    began: int = 0
+    frame: str = ""
 
 
 class Reading(Value):
@@ -52,6 +78,11 @@ class Reading(Value):
     statuses: tuple[tuple[int, str], ...]  # first line of each HTTP status
     is_vllm: bool
     lines: int
+    counts: Mapping[str, int] = {}  # lines that each sign matched; of a flood at least so many
+    matches: tuple[tuple[int, str, str], ...] = ()  # line, sign and process of every match, the first MOST_MATCHES
+    unexplained: tuple[Unexplained, ...] = ()  # the same as `exceptions`, with who raised them and how often
+    times: Mapping[str, str] = {}  # when each stage was first announced
+    latest: Mapping[str, int] = {}  # last line of each sign and of each unexplained exception
 
     def stage_at(self, line: int) -> str:
         """The stage that the last milestone up to `line` announced; "" before the first."""
@@ -61,140 +92,168 @@ class Reading(Value):
 def read(blocks: Iterable[bytes], signs: Mapping[str, Any]) -> Reading:
     """The reading of a log of any size. `signs` is the section of that name of the compiled knowledge."""
     reader = _Reader(signs)
-    count = 0
-    for piece in lines.pieces(blocks):
-        reader.feed(piece)
-        count = piece.first + piece.text.count("\n") - piece.text.endswith("\n")
-    return reader.finish(count)
+    for data in lines.chunks(blocks):
+        reader.feed(data)
+    return reader.finish()
+
+
+class _Line:
+    """One line of a piece; what is seldom wanted of it is looked up when it is."""
+
+    def __init__(self, data: bytes, start: int, numbers: lines.Numbers) -> None:
+        self._data, self._start, self._numbers = data, start, numbers
+        self.content = lines.line_from(data, start)
+        self.number = numbers.at(start)
+
+    def said(self) -> lines.Message:
+        return lines.message(self.content[:LONGEST_READ].decode("utf-8", "replace"))
+
+    def time(self) -> str:
+        return trace.time_of(self._data, self._start, self.content)
+
+    def traceback(self) -> tuple[int, str]:
+        if not _RAISED.match(self.said().text):
+            return 0, ""
+        return trace.traceback(self._data, self._start, self.said().process, self._numbers)
 
 
 class _Reader:
-    def __init__(self, signs: Mapping[str, Any]) -> None:
-        self.signs, self.literals = signs["signs"], signs["literals"]
-        self.words, self.wordless = signs["words"], signs["wordless"]
+    def __init__(self, signs: Mapping[str, Any], scanner: scan.Scanner | None = None) -> None:
+        self.literals = scan.Literals(signs)
+        self.signs = signs["signs"]
+        self.scan = scanner or scan.by_words(self.literals)
+        self.may_change = scanner is None
+        self.next_line = 1
+        self.ended = True  # whether the last piece ended with the end of a line
         self.hits: dict[str, Hit] = {}
-        self.milestones: list[tuple[int, str]] = []
+        self.counts: dict[int, int] = {}
+        self.latest: dict[int, int] = {}  # the line of the last match of each sign
+        self.matches: list[tuple[int, str, str]] = []
+        self.progress = progress.Progress(self.literals)
         self.statistics = Statistics()
         self.version: tuple[str, int] | None = None
         self.arguments: tuple[Mapping[str, str], int] | None = None
-        self.exceptions: dict[str, int] = {}
+        self.unexplained: dict[str, Unexplained] = {}
+        self.repeated: dict[str, int] = {}
+        self.tried = 0, 0  # the line last looked at for an exception, and how often: a line need have no end
         self.statuses: dict[str, int] = {}
         self.is_vllm = False
 
-    def feed(self, piece: lines.Piece) -> None:
-        text = piece.text
-        folded = text.lower()
-        if len(folded) != len(text):  # a few letters change length; plain ASCII folding keeps positions valid
-            folded = "".join(c.lower() if c.isascii() else c for c in text)
-        self.is_vllm = self.is_vllm or "vllm" in folded or _LOGGER.search(text) is not None
-        candidates: dict[int, set[int]] = {}
-        for literal in self._possible(folded):
-            at = folded.find(literal)
-            if at >= 0:
-                _collect(folded, literal, at, self.literals[literal], candidates)
-        if len(self.exceptions) < MOST_OF_ONE_SIGN:
-            for special in ("fatal", "segmentation fault"):
-                _collect(folded, special, folded.find(special), (), candidates)
-            for ending in ("error", "exception"):
-                _collect_names(folded, ending, candidates)
-        self._judge(text, piece.first, candidates)
-        self._extras(text, folded, piece.first)
+    def feed(self, data: bytes) -> None:
+        if self.may_change and len(data) > scan.SHORT:
+            self._change_scanner()
+        numbers = lines.Numbers(data, self.next_line)
+        found = self.scan(data)
+        self._judge(data, found, numbers)
+        self._extras(data, found.present, numbers)
+        self.progress.feed(data, found.present, numbers)
+        self.next_line = numbers.at(len(data))
+        self.ended = data.endswith(b"\n")
 
-    def _possible(self, folded: str) -> Iterator[str]:
-        """The literals that the words of the text allow: a fraction of all."""
-        yield from self.wordless
-        for word in self.words.keys() & set(_WORD.findall(folded)):
-            yield from self.words[word]
+    def _change_scanner(self) -> None:
+        from engine.observe import hyper  # noqa: PLC0415 - for large logs
 
-    def _judge(self, text: str, first: int, candidates: Mapping[int, set[int]]) -> None:
-        matched = [0] * len(self.signs)
-        number, counted = first, 0
-        for start in sorted(candidates):
-            number += text.count("\n", counted, start)
-            counted = start
-            numbers = self._telling(sorted(candidates[start]), matched)
-            if not numbers and candidates[start]:
-                continue
-            end = text.find("\n", start, start + 2 * lines.WINDOW)
-            line = text[start : end if end >= 0 else start + 2 * lines.WINDOW]
-            for n in self._match(line, number, numbers, len(numbers) == len(candidates[start])):
-                matched[n] += 1
+        self.scan = hyper.scanner(self.literals, self.scan) or self.scan
+        self.may_change = False
 
-    def _telling(self, numbers: Sequence[int], matched: Sequence[int]) -> list[int]:
-        """The signs whose match in one more line can say something new, with the noise that would silence them."""
-        found = [n for n in numbers if self._tells_more(n, matched[n])]
-        return [n for n in numbers if n in found or self.signs[n][2] == "noise"] if found else []
+    # -- signs
 
-    def _tells_more(self, n: int, matches: int) -> bool:
-        _sign, _pattern, role, stage = self.signs[n]
-        if role == "milestone":
-            return not self.milestones or self.milestones[-1][1] != stage
-        return matches < MOST_OF_ONE_SIGN
+    def _judge(self, data: bytes, found: scan.Found, numbers: lines.Numbers) -> None:
+        for start in sorted(found.lines.keys() | found.names):
+            line = _Line(data, start, numbers)
+            if not self._match(line, sorted(found.lines.get(start, ()))) and start in found.names:
+                self._note_exception(line)
 
-    def _match(self, line: str, number: int, numbers: list[int], all_tried: bool) -> list[int]:
-        """Notes the signs of one line, and its exception when no sign explains it. Noise silences the rest."""
-        found = [(n, captures) for n in numbers if (captures := pattern.search(self.signs[n][1], line)) is not None]
-        noisy = [pair for pair in found if self.signs[pair[0]][2] == "noise"]
-        said = lines.message(line)
-        for n, captures in noisy or found:
-            self._note(n, captures, number, said)
-        if not found and all_tried and len(self.exceptions) < MOST_OF_ONE_SIGN and _EXCEPTION.match(said.text):
-            self.exceptions.setdefault(said.text[:LONGEST_SHOWN], number)
-        return [n for n, _captures in noisy or found]
+    def _match(self, line: _Line, possible: Sequence[int]) -> bool:
+        """Notes the signs of one line; whether there is any. Noise silences the rest."""
+        matched = []
+        for n in possible:
+            captures = pattern.search(self.signs[n][1], line.content) if self._is_open(n, line.number) else None
+            if captures is not None:
+                matched.append((n, captures))
+        if not matched:
+            return any(self.latest.get(n) == line.number or self._floods(n) for n in possible)
+        noisy = [pair for pair in matched if self.signs[pair[0]][2] == "noise"]
+        for n, captures in noisy or matched:
+            self._note(n, captures, line)
+        return True
 
-    def _note(self, n: int, captures: Mapping[str, str], number: int, said: lines.Message) -> None:
-        sign, _pattern, role, stage = self.signs[n]
-        if role == "milestone":
-            if not self.milestones or self.milestones[-1][1] != stage:
-                self.milestones[MOST_MILESTONES:] = [(number, stage)]
-            return
+    def _is_open(self, n: int, number: int) -> bool:
+        """Whether the sign can still say something new: not twice in one line, and not in a flood of it."""
+        return self.latest.get(n) != number and (not self._floods(n) or self.signs[n][2] == "noise")
+
+    def _floods(self, n: int) -> bool:
+        return self.counts.get(n, 0) >= MOST_COUNTED
+
+    def _note(self, n: int, captures: Mapping[str, str], line: _Line) -> None:
+        sign, _pattern, role, _stage = self.signs[n]
+        self.latest[n] = line.number
+        self.counts[n] = self.counts.get(n, 0) + 1
+        if len(self.matches) < MOST_MATCHES:
+            self.matches.append((line.number, sign, line.said().process))
         if sign not in self.hits:
-            self.hits[sign] = Hit(sign, number, said.text[:LONGEST_SHOWN], said.level, said.process, captures, role)
+            said = line.said()
+            began, frame = line.traceback() if role in FAILING else (0, "")
+            self.hits[sign] = Hit(
+                sign, line.number, said.text[:LONGEST_SHOWN], said.level, said.process, captures, role,
+                said.pid, said.node, line.time() if role in FAILING else "", began, frame,
+            )  # fmt: skip
 
-    def _extras(self, text: str, folded: str, first: int) -> None:
-        self.statistics.feed(text, folded, first)
-        if self.version is None:
-            match = _VERSION.search(text)
-            if match and ("vllm" in folded or "llm engine" in folded):
-                self.version = (match.group(1), first + text.count("\n", 0, match.start()))
-        if self.arguments is None:
-            at = text.find("non-default args: {")
-            if at >= 0:
-                end = text.find("\n", at)
-                stated = text[at : end if 0 <= end < at + 20_000 else at + 20_000]
-                self.arguments = ({k: v.strip("'\"") for k, v in _ARGUMENTS.findall(stated)}, first + text.count("\n", 0, at))
-        if " HTTP/" in text:
-            self._count_statuses(text, first)
+    def _note_exception(self, line: _Line) -> None:
+        if line.number != self.tried[0]:
+            self.tried = line.number, 0
+        self.tried = line.number, self.tried[1] + 1
+        if self.tried[1] > MOST_TRIED:
+            return
+        said = line.said()
+        if not _EXCEPTION.match(said.text):
+            return
+        text = said.text[:LONGEST_SHOWN]
+        key = _DIGITS.sub("0", text)
+        known = self.unexplained.get(key)
+        if known is not None:
+            self.unexplained[key] = known.but(count=known.count + 1)
+            self.repeated[known.text] = line.number
+        elif len(self.unexplained) < MOST_UNEXPLAINED:
+            began, frame = line.traceback()
+            self.unexplained[key] = Unexplained(line.number, text, said.process, 1, said.level, said.pid, said.node, line.time(), began, frame)
 
-    def _count_statuses(self, text: str, first: int) -> None:
-        for match in _STATUS.finditer(text):
-            if match.group(1) not in self.statuses:
-                line = first + text.count("\n", 0, match.start()) if len(self.statuses) < 20 else first
-                self.statuses[match.group(1)] = line
+    # -- the rest
 
-    def finish(self, count: int) -> Reading:
+    def _extras(self, data: bytes, present: set[str], numbers: lines.Numbers) -> None:
+        self.is_vllm = self.is_vllm or "vllm" in present or _LOGGER.search(data) is not None
+        if "avg generation throughput: " in present:
+            self.statistics.feed(data, numbers)
+        if self.version is None and not present.isdisjoint(_BANNERS):
+            match = _VERSION.search(data)
+            if match and ("vllm" in present or "llm engine (v" in present):
+                self.version = (match[1].decode(), numbers.at(match.start()))
+        if self.arguments is None and "non-default args: {" in present:
+            self._read_arguments(data, numbers)
+        if scan.OTHERWISE in present or (scan.ANSWERED in present and "200" not in self.statuses):
+            for status in set(_STATUS.findall(data)):
+                if status.decode() not in self.statuses:
+                    first = next(match.start() for match in _STATUS.finditer(data) if match[1] == status)
+                    self.statuses[status.decode()] = numbers.at(first)
+
+    def _read_arguments(self, data: bytes, numbers: lines.Numbers) -> None:
+        at = data.find(b"non-default args: {")
+        if at >= 0:
+            end = data.find(b"\n", at)
+            stated = data[at : end if 0 <= end < at + 20_000 else at + 20_000].decode("utf-8", "replace")
+            self.arguments = ({k: v.strip("'\"") for k, v in _ARGUMENTS.findall(stated)}, numbers.at(at))
+
+    def finish(self) -> Reading:
         hits = sorted(self.hits.values(), key=lambda hit: (hit.line, hit.sign))
+        unexplained = tuple(sorted(self.unexplained.values(), key=lambda one: one.line))
         return Reading(
-            tuple(hits), tuple(self.milestones), self.statistics, self.version, self.arguments,
-            tuple(sorted((line, text) for text, line in self.exceptions.items())),
-            tuple(sorted((line, status) for status, line in self.statuses.items())), self.is_vllm, count,
+            tuple(hits), tuple(self.progress.changes), self.statistics, self.version, self.arguments,
+            tuple((one.line, one.text) for one in unexplained),
+            tuple(sorted((line, status) for status, line in self.statuses.items())), self.is_vllm,
+            self.next_line - self.ended, {self.signs[n][0]: count for n, count in self.counts.items()},
+            tuple(self.matches), unexplained, self.progress.times,
+            {**{self.signs[n][0]: line for n, line in self.latest.items()}, **self.repeated},
         )  # fmt: skip
 
 
-def _collect(folded: str, literal: str, at: int, numbers: Iterable[int], candidates: dict[int, set[int]]) -> None:
-    """Marks the lines that hold `literal`, from its first place `at` on."""
-    while at >= 0:
-        start, end = lines.around(folded, at)
-        candidates.setdefault(start, set()).update(numbers)
-        at = folded.find(literal, max(end, at + 1))
-
-
-def _collect_names(folded: str, ending: str, candidates: dict[int, set[int]]) -> None:
-    """Marks the lines that hold the name of an exception; "500 Internal Server Error" is none."""
-    at = folded.find(ending)
-    while at >= 0:
-        end = at + len(ending)
-        if folded[at - 1 : at].strip(" \t\n:.([\"'") and folded[end : end + 1] in ": \t\r\n":
-            start, end = lines.around(folded, at)
-            candidates.setdefault(start, set())
-        at = folded.find(ending, end)
+_BANNERS = frozenset({"llm engine (v", "vllm api server version ", "█"})

@@ -8,19 +8,29 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-_compiled: dict[str, Any] = {}
+    Search = Callable[[bytes], Any]
+
+_compiled: dict[str, Search] = {}
 _engine: Any = None
 
 
-def search(pattern: str, line: str) -> dict[str, str] | None:
-    """The named groups of the first match of `pattern` in `line`, ignoring case; None when it does not match."""
-    compiled = _compiled.get(pattern)
-    if compiled is None:
-        compiled = _compiled[pattern] = _compile(pattern)
-    match = compiled.search(line)
-    return None if match is None else {name: value for name, value in match.groupdict().items() if value is not None}
+def search(pattern: str, line: str | bytes) -> dict[str, str] | None:
+    """The named groups of the first match of `pattern` in `line`, ignoring case; None when it does not match. Bytes are
+    read as UTF-8; what is none becomes a replacement character."""
+    found = _compiled.get(pattern)
+    if found is None:
+        found = _compiled[pattern] = _compile(pattern)
+    match = found(line.encode("utf-8", "replace") if isinstance(line, str) else line)
+    if match is None:
+        return None
+    return {name: _text(value) for name, value in match.groupdict().items() if value is not None} if match.re.groups else {}
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 def _compile(pattern: str) -> Any:
@@ -30,14 +40,27 @@ def _compile(pattern: str) -> Any:
     return _engine(pattern)
 
 
-def _load() -> Any:
+def _load() -> Callable[[str], Search]:
     try:
         import re2  # noqa: PLC0415 - four milliseconds that a complaint without log need not pay
     except ImportError:
-        import re  # noqa: PLC0415
-
-        return lambda pattern: re.compile(pattern, re.IGNORECASE)
+        return _with_standard_library()
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
-    return lambda pattern: re2.compile(pattern, options)
+
+    def made(pattern: str) -> Search:
+        find = re2.compile(pattern, options).search
+        return lambda line: find(line if line.isascii() else line.decode("utf-8", "replace").encode())
+
+    return made
+
+
+def _with_standard_library() -> Callable[[str], Search]:
+    import re  # noqa: PLC0415
+
+    def made(pattern: str) -> Search:
+        find = re.compile(pattern, re.IGNORECASE | re.ASCII).search  # as RE2 reads \w and \d
+        return lambda line: find(line.decode("utf-8", "replace"))
+
+    return made

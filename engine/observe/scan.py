@@ -21,6 +21,8 @@ MARKS = (
     "vllm", "llm engine (v", "vllm api server version ", "█", "non-default args: {", ' http/',
     "avg generation throughput: ",
 )  # fmt: skip
+# Requests that were answered with 200, and any others: only where there are others need the lines be read.
+ANSWERED, OTHERWISE = "status 200", "other status"
 NAMES = ("error", "exception")  # end the name of an exception when a letter stands before and one of AFTER behind
 BEFORE, AFTER = " \t\n:.([\"'", ": \t\r\n"
 FAILURES = ("fatal", "segmentation fault")
@@ -79,6 +81,7 @@ def by_words(literals: Literals) -> Scanner:
         text = folded(data)
         found = Found()
         found.present.update(mark for mark in MARKS if as_folded(mark) in text)
+        found.present.update((ANSWERED, OTHERWISE) if " http/" in found.present else ())
         for literal in literals.wordless:
             _search(text, literal, literals, found)
         for known in literals.words.keys() & set(word.findall(text)):

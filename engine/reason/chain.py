@@ -1,7 +1,7 @@
 """Facts -> everything that the rules derive from them, with the reason for each conclusion.
 
-The rules come in sets. A set is fetched when an atom appears that one of its rules mentions, so that a query pays for
-the knowledge that it touches; the answer is the same as with all sets loaded. Which engine draws the conclusions makes
+The rules come in sets. A set is fetched when an atom appears that a rule of it cannot do without, so that a query pays
+for the knowledge that it touches; the answer is the same as with all sets loaded. Which engine draws the conclusions makes
 no difference either: the trace is put into one canonical order here.
 """
 
@@ -15,7 +15,7 @@ from engine.reason.agenda import AGENDA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
     from typing import Protocol
 
     from engine.model import Rule, RuleSet
@@ -34,9 +34,16 @@ if TYPE_CHECKING:
         """Where rule sets are kept until they are needed."""
 
         def triggered_by(self, atom: str) -> Iterable[str]:
-            """The ids of the sets with a rule that has `atom` in its body."""
+            """The ids of the sets that must be loaded once `atom` is known: for each rule of a set at least one atom of
+            its body names the set."""
 
         def get(self, set_id: str) -> RuleSet: ...
+
+        def mentions(self, set_id: str) -> Container[str]:
+            """The atoms in the bodies of a set's rules."""
+
+        def feeds(self, atom: str) -> bool:
+            """Whether a rule of another set than the one that concludes `atom` may mention it."""
 
         def ids(self) -> Iterable[str]: ...
 
@@ -44,13 +51,22 @@ if TYPE_CHECKING:
 class Library:
     """Rule sets in memory, each loaded at its first use.
 
-    `watch` maps an atom to the ids of the sets whose bodies mention it; `load` makes a set of its id."""
+    `watch` maps an atom to the ids of the sets that must be loaded once it is known; `load` makes a set of its id;
+    `feeding` holds the conclusions that rules of other sets mention (all may, where it is not given)."""
 
-    def __init__(self, watch: Mapping[str, Iterable[str]], ids: Iterable[str], load: Callable[[str], RuleSet]) -> None:
+    def __init__(
+        self,
+        watch: Mapping[str, Iterable[str]],
+        ids: Iterable[str],
+        load: Callable[[str], RuleSet],
+        feeding: Container[str] | None = None,
+    ) -> None:
         self._watch = watch
+        self._feeding = feeding
         self._ids = tuple(ids)
         self._load = load
         self._sets: dict[str, RuleSet] = {}
+        self._mentions: dict[str, frozenset[str]] = {}
 
     @classmethod
     def of(cls, rule_sets: Iterable[RuleSet]) -> Library:
@@ -71,6 +87,16 @@ class Library:
         if rule_set is None:
             rule_set = self._sets[set_id] = self._load(set_id)
         return rule_set
+
+    def mentions(self, set_id: str) -> Container[str]:
+        found = self._mentions.get(set_id)
+        if found is None:
+            rules = self.get(set_id).rules
+            found = self._mentions[set_id] = frozenset(atom for rule in rules for atom in rule.body)
+        return found
+
+    def feeds(self, atom: str) -> bool:
+        return self._feeding is None or atom in self._feeding
 
     def ids(self) -> Iterable[str]:
         return self._ids
@@ -128,26 +154,29 @@ def conclude(rule_sets: RuleSets, atoms: Iterable[str], backend: Backend, preloa
 
 def _closure(rule_sets: RuleSets, facts: list[str], backend: Backend, preload: bool) -> list[Rule]:
     """All rules whose bodies hold in the end. A set that has run is run again with all its atoms when another set
-    concludes one that it watches: a second run costs less than keeping its first one open."""
-    known = set(facts)
+    concludes one that it mentions: a second run costs less than keeping its first one open."""
+    known = dict.fromkeys(facts)
     fired: dict[str, Rule] = {}
-    told: dict[str, list[str]] = {set_id: [] for set_id in rule_sets.ids()} if preload else {}
+    loaded = dict.fromkeys(rule_sets.ids()) if preload else {}
     for atom in facts:
-        for set_id in rule_sets.triggered_by(atom):
-            told.setdefault(set_id, []).append(atom)
-    pending = dict.fromkeys(told)
+        loaded.update(dict.fromkeys(rule_sets.triggered_by(atom)))
+    pending = dict(loaded)
     while pending:
         running = next(iter(pending))
         del pending[running]
-        for rule in backend.run(rule_sets.get(running), told[running]):
+        mentioned = rule_sets.mentions(running)
+        for rule in backend.run(rule_sets.get(running), [atom for atom in known if atom in mentioned]):
             fired[rule.id] = rule
             if rule.head in known:
                 continue
-            known.add(rule.head)
-            for set_id in rule_sets.triggered_by(rule.head):
-                if set_id != running:  # the engine has drawn what follows within the set
-                    told.setdefault(set_id, []).append(rule.head)
-                    pending[set_id] = None
+            known[rule.head] = None
+            if not rule_sets.feeds(rule.head):
+                continue
+            new = [set_id for set_id in rule_sets.triggered_by(rule.head) if set_id not in loaded]
+            loaded.update(dict.fromkeys(new))
+            # the engine has drawn what follows within the set that ran
+            again = [set_id for set_id in loaded if set_id != running and rule.head in rule_sets.mentions(set_id)]
+            pending.update(dict.fromkeys((*new, *again)))
     return list(fired.values())
 
 

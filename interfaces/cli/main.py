@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 COMMANDS = {
     "query": "answer a complaint, a log, a command: kb query requests hang",
+    "log": "what a log says: root lines, stage, versions, engine arguments",
     "show": "one cause, symptom, flag, variable or metric of the knowledge base",
     "list": "the causes that the knowledge base holds",
+    "fit": "what a model takes on a GPU: kb fit --model Qwen/Qwen3-8B --gpu L4",
+    "redact": "a log without secrets, names and hosts",
     "lint": "check the knowledge base",
 }
 HELP = """\
@@ -81,10 +84,16 @@ def _command(name: str) -> Callable[[list[str]], int]:
     # Written out, so that import contracts and packagers see what is imported.
     if name == "query":
         from interfaces.cli.query import query as command  # noqa: PLC0415
+    elif name == "log":
+        from interfaces.cli.log import log as command  # noqa: PLC0415
     elif name == "show":
         from interfaces.cli.show import show as command  # noqa: PLC0415
     elif name == "list":
         from interfaces.cli.listing import listing as command  # noqa: PLC0415
+    elif name == "fit":
+        from interfaces.cli.fit import fit as command  # noqa: PLC0415
+    elif name == "redact":
+        from interfaces.cli.redact import redact as command  # noqa: PLC0415
     else:
         from interfaces.cli.lint import lint as command  # noqa: PLC0415
     return command

@@ -26,6 +26,7 @@ class Asked(Value):
     words: tuple[str, ...] = ()
     reads: bool = False
     logs: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
     command: str | None = None
     context: str | None = None
     facts: tuple[str, ...] = ()
@@ -38,7 +39,7 @@ class Asked(Value):
     def gives_something(self) -> bool:
         """Whether a part of the case is given, so that a pipe that nobody named need not be read."""
         stated = self.command is not None or self.context is not None
-        return bool(self.words or self.reads or self.logs or stated or self.facts)
+        return bool(self.words or self.reads or self.logs or self.metrics or stated or self.facts)
 
 
 def parse(arguments: Sequence[str], is_vllm_flag: Callable[[str], bool]) -> Asked:
@@ -54,7 +55,7 @@ def parse(arguments: Sequence[str], is_vllm_flag: Callable[[str], bool]) -> Aske
         _admit(word, parser, is_vllm_flag)
     named: dict[str, Any] = {**vars(found), "help": ""}
     logs = tuple(path for path in found.logs if path != "-")
-    named |= {"logs": logs, "facts": tuple(found.facts)}
+    named |= {"logs": logs, "metrics": tuple(found.metrics), "facts": tuple(found.facts)}
     return _with_words(rest, literal, reads=len(logs) < len(found.logs), **named)
 
 
@@ -104,6 +105,13 @@ def _parser() -> Parser:
         default=[],
         metavar="FILE",
         help="a log, a scrape, an output; may be given again",
+    )
+    add(
+        "--metrics",
+        action="append",
+        default=[],
+        metavar="FILE|URL",
+        help="a scrape of /metrics, as a file or as its address; given twice, the second is read 5 s later: two give rates",
     )
     add("--command", metavar='"vllm serve ..."', help="the command that starts the server")
     add(

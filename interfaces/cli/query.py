@@ -67,6 +67,13 @@ def _attachments(asked: Asked, errors: list[KbError]) -> list[Attachment]:
             found.append(attachment(path))
         except KbError as error:
             errors.append(error)
+    if asked.metrics:
+        from interfaces.cli.scrape import scrapes  # noqa: PLC0415 - few queries have one
+
+        try:
+            found += scrapes(asked.metrics)
+        except KbError as error:
+            errors.append(error)
     return found
 
 

@@ -349,10 +349,8 @@ def test_a_rule_beyond_the_limits_of_the_engine_is_found_at_its_entry(home: Path
 
 
 def test_hundreds_of_rules_on_one_condition_are_spread_over_sets(home: Path) -> None:
-    many(home, ", ".join(f"{{all: [{{says: oom}}, {{fact: args.port == {number}}}]}}" for number in range(200)))
+    many(home, ", ".join(f"{{all: [{{says: oom}}, {{fact: args.port == {number}}}]}}" for number in range(600)))
     assert findings(home) == []
-    many(home, ", ".join(f"{{all: [{{says: oom}}, {{fact: args.port == {number}}}]}}" for number in range(300)))
-    assert any("with the condition 'says:oom'; at most 250 may be" in found for found in findings(home))
 
 
 def test_faults_are_named_when_the_knowledge_is_compiled(home: Path) -> None:
