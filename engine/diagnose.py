@@ -98,7 +98,7 @@ def _foreign(seen: Observation) -> bool:
     if ours or (strange and not ours):
         return not ours
     if seen.readings:  # a log without a line of vLLM or of its neighbours, and words that could be about anything
-        return not signs and not ("thing" in seen.kinds or named & {"says.model", "says.gpu", "says.engine"})
+        return not signs and not named & {"says.model", "says.gpu", "says.engine", "says.request"}
     grounded = signs or bool(seen.kinds & {"subject", "thing"})
     return not grounded and seen.unknown_words >= STRANGE
 
@@ -111,7 +111,7 @@ def _status(seen: Observation, found: Conclusions, ranking: Ranking, knowledge: 
     """What kind of answer this is; contract.md says what each promises."""
     symptoms = set(found.of("symptom"))
     specific = symptoms - knowledge.section("vague")
-    asks = "question" in seen.kinds and not seen.kinds & {"trouble", "vague"}
+    asks = any(fact.name == "says.how-to" for fact in seen.facts) and not seen.kinds & {"trouble", "vague"}
     if ranking.suspects and (specific or (_proven(ranking) and not (asks and not seen.readings))):
         if _looks_fine(seen) and _reassured(seen, ranking, knowledge):
             return "healthy"

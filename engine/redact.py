@@ -13,18 +13,23 @@ from engine.model import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 MASK = "****"
 
-# A text without any of these cannot hold a credential; most lines are told apart by this alone.
-_HINTS = ("key", "token", "secret", "passw", "pwd", "authorization", "bearer", "credential", "cookie", "://", "signature", "sig=",
-          "hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "akia", "asia", "xox", "aiza", "eyj",
-          "nvapi", "dckr_pat", "gsk_")  # fmt: skip
+# What a text must hold, in lower case, for an expression to find something. `in` is many times faster than any of them.
+_OF_NAME = ("key", "token", "secret", "passw", "pwd", "passphrase", "credential", "signature", "sig=")
+_OF_HEADER = ("authorization", "bearer")
+_OF_SHAPE = ("hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "akia", "asia", "xox", "aiza", "eyj", "nvapi",
+             "dckr_pat", "gsk_")  # fmt: skip
+_HINTS = (*_OF_NAME, *_OF_HEADER, "cookie", "://", *_OF_SHAPE)
+_OF_ADDRESS = ("10.", "192.168.", "172.", "169.254.", "100.")
+_OF_HOST = (".internal", ".local", ".lan", ".corp", ".intranet", ".home.arpa", ".svc")
+_OF_STATED_HOST = ("://", "hostname", "host_name", "master_addr", "host_ip", "ray_address", "nodename", "node_name", "master-addr", "node-ip-address")
 _NAMED = regex(
     r"(?P<word>api[-_ ]?keys?|access[-_]?key(?:[-_]?id)?|private[-_]?key|secret(?:[-_]?(?:access[-_]?)?key)?|credentials?|token"
     r"|passw(?:or)?d|passwd|pwd|passphrase|signature|sig(?==))(?P<quote>['\"]?)"
-    r"(?P<join>[ \t]{0,3}[=:][ \t]{0,3}|[ \t]{1,4}(?=['\"]?[\w$-]{4}))"
+    r"(?P<join>[ \t]{0,3}[=:][ \t]{0,3}|[ \t]{1,4}(?=['\"]|[\w$-]{4}))"
     r"(?P<value>'[^'\n]{3,400}'|\"[^\"\n]{3,400}\"|['\"]?(?:\[[^\]\n]{0,400}\]|[^\s'\",;}\]&|\\]{3,400}))",
     IGNORECASE,
 )
@@ -43,6 +48,7 @@ _PRIVATE_KEY = regex(
     r"(?:(?:\\n|\s){1,8}[A-Za-z0-9+/=]{1,20000}){0,2000}(?:(?:\\n|\s){0,8}-----END [A-Z ]{0,40}PRIVATE KEY-----)?"
 )
 _KEY_BODY = regex(r"\s*(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info): .{0,100})\s*")
+_KEY_LINE = regex(r"[A-Za-z0-9+/=]{1,400}")
 _HARMLESS = frozenset(
     ("none", "null", "true", "false", "empty", "is", "not", "and", "for", "required", "missing", "invalid", "error", "str", "string", "bytes",
      "bool", "flag", "option", "argument", "parameter", "value", "header", "environment", "variable", "must", "should", "with", "from", "file",
@@ -51,7 +57,6 @@ _HARMLESS = frozenset(
 # A token of text, which is no secret, is called by one of these.
 _TEXT_TOKENS = ("pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "image", "video", "audio", "first", "last", "next", "output", "input",
                 "per", "special", "end", "start", "begin", "think", "eot", "sot", "decoder_start", "prompt", "new", "each", "one", "a", "the")  # fmt: skip
-_FLAG = regex(r"--?[\w.-]*")
 
 _EMAIL = regex(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,60}\.){1,5}[a-z]{2,12}\b", IGNORECASE)
 _SYSTEM_USERS = r"(?:runner|user|ubuntu|vllm|root|ec2-user|jovyan|centos|debian|admin|app|appuser|azureuser|ray|node|work|linuxbrew|public|shared|default)"
@@ -67,20 +72,25 @@ _VERSION_BEFORE = regex(r"(?:[=~<>!]=\s?|(?:curand|cuda|cudnn|cufft|cu1\d|nvidia
 _WHEEL_AFTER = regex(r"-(?:py|cp)\d|\.(?:whl|tar|so|dist)")
 _SUFFIXES = r"(?:internal|local|lan|corp|intranet|localdomain|home\.arpa|svc)"
 _INTERNAL_HOST = regex(
-    rf"(?<![\w.@/-])((?:[a-z0-9](?:[a-z0-9-]{{0,60}}[a-z0-9])?\.){{1,6}}{_SUFFIXES}(?:\.[a-z0-9-]{{1,60}}){{0,4}})(?![\w(-]|\.\w)", IGNORECASE
+    rf"(?:(?<![\w.@/-])|(?<=://)|(?<=@))((?:[a-z0-9](?:[a-z0-9-]{{0,60}}[a-z0-9])?\.){{1,6}}{_SUFFIXES}(?:\.[a-z0-9-]{{1,60}}){{0,4}})(?![\w(-]|\.\w)", IGNORECASE
 )
 _CODE = ("threading", "torch", "vllm", "asyncio", "multiprocessing", "self", "os", "ray", "concurrent", "werkzeug", "config", "settings", "env",
          "triton", "numpy", "transformers", "docker-compose", "values")  # fmt: skip
+_FILES = (".py", ".yaml", ".yml", ".json", ".log", ".so", ".txt", ".md", ".whl", ".toml", ".cfg", ".sh", ".env")
+_PORT = regex(r":\d{2,5}(?!\d)")
 _STATED_HOST = regex(
-    r"((?<![\w.])(?:hostname|host_?name|MASTER_ADDR|VLLM_HOST_IP|RAY_ADDRESS|nodeName|node_name|--master-addr|--node-ip-address)['\"]?"
-    r"(?:[ \t]{0,3}[=:][ \t]{0,3}|[ \t]{1,3})['\"]?|://(?:[^\s/@'\"]{1,200}@)?)"
+    r"((?<![\w.])(?:hostname|host_name|MASTER_ADDR|VLLM_HOST_IP|RAY_ADDRESS|nodeName|node_name)['\"]?[ \t]{0,3}[=:][ \t]{0,3}['\"]?"
+    r"|--(?:master-addr|node-ip-address)[ \t=]{1,3}['\"]?"
+    r"|(?<!s3)(?<!gs)(?<!hf)(?<!oss)(?<!cos)(?<!file)(?<!inproc)(?<!unix)(?<!ipc)(?<!docker)(?<!oci)://(?:[^\s/@'\"]{1,200}@|(?![^\s/@'\"]{1,200}@)))"
     r"([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)(?=[:/'\",\s]|$)",
     IGNORECASE | MULTILINE,
 )
-_PROMPT = regex(r"(?<![\w.+/-])([a-z_][\w.-]{0,31})@([a-z0-9][a-z0-9-]{0,62})(?=:[~/]|[ \]])", IGNORECASE)
+_PROMPT = regex(r"(?<![\w.+/-])([a-z_][\w.-]{0,31})@([a-z0-9][a-z0-9-]{0,62})(?=:[~/]| [~/]|\])", IGNORECASE)
+_URL_USER = regex(r"(://)([^/\s:@'\"<]{1,80})(?=(?::\*{4})?@)")
+_URL_LOGINS = ("git", "oauth2", "token", "x-access-token", "__token__", "root", "admin", "user")
 _PUBLIC_NAMES = frozenset(("localhost", "host", "hostname", "server", "example", "none", "null", "auto", "http", "https", "is", "not", "and",
                            "the", "name", "your-host", "ip", "address", "unknown", "of", "or", "to", "in", "for"))  # fmt: skip
-_WORD = regex(r"[a-z0-9][a-z0-9-]{2,62}", IGNORECASE)
+_WORD = regex(r"(?<![\w<-])[a-z0-9][a-z0-9-]{2,62}", IGNORECASE)
 
 MOST_NAMES = 50_000  # placeholders that are remembered, so that no stream fills the memory; later ones have no number
 LONGEST_PIECE = 65_536  # characters that are looked at together
@@ -100,21 +110,29 @@ class Redacted(Value):
 def mask(text: str) -> str:
     """`text` with every credential replaced by `****`. Versions, models, flags and hosts stay."""
     lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS):
+    if not _any(_HINTS, lowered):
         return text
-    if "PRIVATE KEY" in text:
+    if "private key" in lowered:
         text = _PRIVATE_KEY.sub("-----PRIVATE KEY " + MASK + "-----", text)
-    text = _HEADER.sub(_masked_header, text)
-    text = _COOKIE.sub(lambda match: match.group(1) + MASK, text)
-    text = _IN_URL.sub(_masked_password, text)
-    text = _USER_IN_URL.sub(lambda match: f"{match.group(1)}{MASK}@", text)
-    text = _SHAPED.sub(MASK, text)
-    return _NAMED.sub(_masked_value, text)
+    if _any(_OF_HEADER, lowered):
+        text = _HEADER.sub(_masked_header, text)
+    if "cookie" in lowered:
+        text = _COOKIE.sub(lambda match: match.group(1) + MASK, text)
+    if "://" in lowered and "@" in lowered:
+        text = _IN_URL.sub(_masked_password, text)
+        text = _USER_IN_URL.sub(lambda match: f"{match.group(1)}{MASK}@", text)
+    if _any(_OF_SHAPE, lowered):
+        text = _SHAPED.sub(MASK, text)
+    return _NAMED.sub(_masked_value, text) if _any(_OF_NAME, lowered) else text
+
+
+def _any(parts: Iterable[str], text: str) -> bool:
+    return any(part in text for part in parts)
 
 
 def _masked_header(match: re.Match[str]) -> str:
     value = match.group(2)
-    prose = value.lower() in _HARMLESS or (match.group(1).lower().startswith("bearer") and value.isalpha() and len(value) < 12)
+    prose = value.lower() in _HARMLESS or (match.group(1).lower().startswith("bearer") and value.isalpha() and value.islower() and len(value) <= 16)
     return match.group() if prose else match.group(1) + MASK
 
 
@@ -172,6 +190,7 @@ class Redactor:
         self._numbers: dict[str, int] = {}
         self._hosts: dict[str, str] = {}
         self._in_key = False
+        self._before_key = 0  # words in front of each line of a key: a time, a process
         self.credentials = 0
 
     def counts(self) -> tuple[tuple[str, int], ...]:
@@ -187,30 +206,42 @@ class Redactor:
     def line(self, text: str) -> str:
         """One line, or a piece of one, as it may leave the machine; empty inside a private key."""
         if self._in_key:
-            self._in_key = _KEY_BODY.fullmatch(text) is not None
-            if self._in_key:
+            self._in_key = self._goes_on(text)
+            if self._in_key or "-----END" in text:
                 return ""
-            if "-----END" in text:
-                return ""
-        if "PRIVATE KEY-----" in text and _KEY_BEGINS.search(text):
-            self._in_key = "-----END" not in text
+        begins = _KEY_BEGINS.search(text) if "PRIVATE KEY-----" in text else None
+        if begins:
+            self._in_key, self._before_key = "-----END" not in text, len(text[: begins.start()].split())
         masked = mask(text)
         self.credentials += max(0, masked.count(MASK) - text.count(MASK))
         return self._places(masked)
 
+    def _goes_on(self, text: str) -> bool:
+        """Whether a line still belongs to the private key that has begun."""
+        if _KEY_BODY.fullmatch(text):
+            return True
+        words = text.split()
+        body = words[-1] if words else ""
+        return _KEY_LINE.fullmatch(body) is not None and (len(body) >= 40 or len(words) == self._before_key + 1)
+
     def _places(self, text: str) -> str:
+        lowered = text.lower()
         if "@" in text:
             text = _EMAIL.sub(self._email, text)
             text = _PROMPT.sub(self._prompt, text)
-        text = _HOME.sub(lambda match: match.group(1) + self._named("user", match.group(2)), text)
-        if "=" in text:
+            text = _URL_USER.sub(self._url_user, text)
+        if "/home/" in lowered or "users" in lowered:
+            text = _HOME.sub(lambda match: match.group(1) + self._named("user", match.group(2)), text)
+        if "user" in lowered or "logname" in lowered:
             text = _LOGIN.sub(lambda match: match.group(1) + self._named("user", match.group(2)), text)
-        if "." in text:
+        if _any(_OF_ADDRESS, text):
             text = _PRIVATE_ADDRESS.sub(self._address, text)
+        if _any(_OF_HOST, lowered):
             text = _INTERNAL_HOST.sub(self._internal, text)
-        if ":" in text:
+        if ":" in text and ("fe" in lowered or "fd" in lowered or "fc" in lowered):
             text = _PRIVATE_ADDRESS_6.sub(lambda match: self._named("address", match.group().lower()), text)
-        text = _STATED_HOST.sub(self._host, text)
+        if _any(_OF_STATED_HOST, lowered):
+            text = _STATED_HOST.sub(self._host, text)
         return _WORD.sub(self._known_host, text) if self._hosts else text
 
     def _named(self, kind: str, value: str) -> str:
@@ -232,6 +263,10 @@ class Redactor:
         shown = user if user in ("root", "ubuntu", "user", "git", "vllm") else self._named("user", user)
         return f"{shown}@{self._remembered(host)}"
 
+    def _url_user(self, match: re.Match[str]) -> str:
+        user = match.group(2)
+        return match.group() if user in _URL_LOGINS or user == MASK else f"{match.group(1)}{self._named('user', user)}"
+
     def _address(self, match: re.Match[str]) -> str:
         value, whole = match.group(), match.string
         before = whole[max(0, match.start() - 80) : match.start()]
@@ -241,8 +276,10 @@ class Redactor:
         return self._named("address", value)
 
     def _internal(self, match: re.Match[str]) -> str:
-        value = match.group(1).lower()
-        return match.group(1) if value.partition(".")[0] in _CODE else self._named("host", value)
+        value, whole = match.group(1).lower(), match.string
+        in_url = whole[max(0, match.start() - 3) : match.start()].endswith(("://", "@")) or _PORT.match(whole, match.end())
+        code = value.partition(".")[0] in _CODE or value.endswith(_FILES)
+        return match.group(1) if code and not in_url else self._named("host", value)
 
     def _host(self, match: re.Match[str]) -> str:
         name = match.group(2)

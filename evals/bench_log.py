@@ -37,6 +37,10 @@ ERRORS = {
 }  # fmt: skip
 
 
+SHORTEST = 14  # characters of an expression that is text and numbers
+_TEXT = re.compile(r"(?:[\w ,:;'/=-]|\\[.()]|\(\?:\\d\+\)|\\d\+)+(?![*+?{\w])")
+
+
 class Run(NamedTuple):
     """One process: seconds from start to end, and its largest memory in KiB."""
 
@@ -91,18 +95,14 @@ def _ordinary(chance: random.Random, number: int) -> str:
 
 def expressions(plain: bool) -> list[str]:
     """Expressions of the knowledge base for ripgrep, those of the errors in the log among them. `plain`: of each only
-    literals with numbers between."""
-    rows = [(name, pattern) for name, pattern, _role, _stage in load().section("signs")["signs"]]
+    the text with which it begins, with numbers between."""
+    rows = [(name, pattern) for name, pattern, role, _stage in load().section("signs")["signs"] if role != "milestone"]
     chosen = [row for row in rows if row[0] in ERRORS] + [row for row in rows if row[0] not in ERRORS]
     unnamed = [re.sub(r"\(\?P<\w+>", "(?:", pattern) for _name, pattern in chosen]
-    return [_plain(pattern) for pattern in unnamed][:PATTERNS] if plain else unnamed[:PATTERNS]
-
-
-def _plain(pattern: str) -> str:
-    """The first alternative up to what is neither text nor a number."""
-    found = re.match(r"(?:[\w ,:;'/=-]|\\[.()\[\]{}|*+?$^]|\(\?:\\d\+\)|\\d\+)+", pattern)
-    text = found.group() if found else ""
-    return text if len(text) >= 11 else re.escape(text or "a text that stands nowhere") + " and no more"
+    begun = [found.group() for pattern in unnamed if (found := _TEXT.match(pattern))]
+    return (
+        list(dict.fromkeys(text for text in begun if len(text) >= SHORTEST))[:PATTERNS] if plain else unnamed[:PATTERNS]
+    )
 
 
 # -- running ----------------------------------------------------------------------------------------------------------
@@ -148,7 +148,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measures and prints a table; exit code 0 whatever the figures are, 1 when a match is missing."""
     asked = _parser().parse_args(argv)
     if shutil.which("rg") is None:
-        print("bench_log: ripgrep (rg) is not installed, so that there is nothing to compare kb log with", file=sys.stderr)
+        print(
+            "bench_log: ripgrep (rg) is not installed, so that there is nothing to compare kb log with", file=sys.stderr
+        )
         return 0
     print(f"| {PATTERNS} patterns for ripgrep | log | kb log | rg -n -f | ratio | bound | memory | |")
     print("|---|---:|---:|---:|---:|---:|---:|---|")

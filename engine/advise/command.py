@@ -1,23 +1,22 @@
-"""Changes -> the operator's own command, corrected: the touched words differ, all else stays byte for byte."""
+"""Changes -> the operator's own command, corrected: the touched words differ, all else stays byte for byte.
+
+A result counts only when it reads again as the change says; a text in which that fails is left to the words of the fix.
+"""
 
 from __future__ import annotations
 
-from engine.lazy import regex
-from engine.model import Change, CorrectedCommand
+from engine.advise.edits import edits
+from engine.model import CorrectedCommand
 from engine.observe import command
+from engine.redact import MASK, mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.knowledge.store import Knowledge
-    from engine.observe.command import Given, Parsed
-
-    Edit = tuple[int, int, str]  # from, to, and what stands there afterwards
-
-_UNKNOWN = regex(r"half|double|[+-]\d.*|.*\{[a-z]+\.[a-z0-9_.-]+\}.*|(?![\[{]).*\s.*|")  # not computed, or prose
-_ENV_OPTION = regex(r"(?:--env(?:=|\s+)|-e\s*)$")
-_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
+    from engine.model import Change, Fix
+    from engine.observe.command.parts import Parsed
 
 
 def corrected(text: str, changes: Sequence[Change], knowledge: Knowledge) -> CorrectedCommand | None:
@@ -26,83 +25,81 @@ def corrected(text: str, changes: Sequence[Change], knowledge: Knowledge) -> Cor
     if not parsed.is_server:
         return None
     switches = knowledge.section("switches")
-    edits = [(edit, change) for change in changes for edit in _edits(text, parsed, change, change.name in switches)]
-    after = text
-    for (start, end, new), _change in sorted(reversed(edits), key=lambda one: (-one[0][0], -one[0][1])):
+    found = [(edit, change) for change in changes for edit in edits(text, parsed, change, change.name in switches)]
+    after = _spliced(text, [edit for edit, _change in found])
+    if after is None or after == text:
+        return None
+    applied = tuple(dict.fromkeys(change for _edit, change in found))
+    again = command.parse(after, knowledge)
+    if not all(_holds(again, change) for change in applied):
+        return None
+    return CorrectedCommand(text, after, applied)
+
+
+def combined(text: str, fixes: Sequence[tuple[str, Fix]], knowledge: Knowledge) -> CorrectedCommand | None:
+    """`text` with the first fix of each cause that touches it. `fixes` stand in the order of their causes, best first;
+    one that would undo an earlier one, or worsen what it cures, is left out."""
+    done: CorrectedCommand | None = None
+    cured: list[str] = []
+    for cause, fix in fixes:
+        touched = {change.name for change in (done.changes if done else ())}
+        excluded = cause in cured or any(other in cured for other in fix.cautions) or any(one.name in touched for one in fix.changes)
+        found = None if excluded else corrected(done.after if done else text, fix.changes, knowledge)
+        if found is not None:
+            cured.append(cause)
+            done = CorrectedCommand(text, found.after, (*(done.changes if done else ()), *found.changes))
+    return done
+
+
+def shown(done: CorrectedCommand, knowledge: Knowledge) -> CorrectedCommand:
+    """The correction without credentials, for every output."""
+    return done.but(before=masked(done.before, knowledge), after=masked(done.after, knowledge))  # type: ignore[no-any-return]
+
+
+def masked(text: str, knowledge: Knowledge) -> str:
+    """`text` with each credential replaced, those included that only the name of their variable or flag gives away."""
+    from engine.observe.command.stated import is_secret  # noqa: PLC0415 - only where there is a command
+
+    parsed = command.parse(text, knowledge)
+    places = []
+    for one in (*parsed.flags, *parsed.variables):
+        if is_secret(one.name) and one.value_word is not None and one.value and one.value[0] not in "$<{":
+            place = one.value_word
+            raw = text[place.start : place.end]
+            head = len(raw.partition("=")[0]) + 1 if place.start == one.word.start and "=" in raw else 0
+            quote = raw[-1:] if raw[-1:] in ("'", '"') else ""
+            opening = quote if raw[head : head + 1] == quote else ""
+            places.append((place.start + head, place.end, f"{opening}{MASK}{quote}"))
+    return mask(_spliced(text, places) or text)
+
+
+def _spliced(text: str, found: list[tuple[int, int, str]]) -> str | None:
+    """The text with every edit made; None when two of them overlap."""
+    after, limit = text, len(text)
+    for start, end, new in sorted(reversed(found), key=lambda one: (-one[0], -one[1])):
+        if end > limit or start > end:
+            return None
         after = after[:start] + new + after[end:]
-    applied = tuple(dict.fromkeys(change for _edit, change in edits))
-    return CorrectedCommand(text, after, applied) if after != text else None
+        limit = start
+    return after
 
 
-def _edits(text: str, parsed: Parsed, change: Change, switch: bool) -> list[Edit]:
-    """What one change does to the text; nothing when it does not apply to this command."""
-    if change.after is not None and _UNKNOWN.fullmatch(change.after):
-        return []  # the text of the fix says what to do
+def _holds(parsed: Parsed, change: Change) -> bool:
+    """Whether the corrected text, read again, says what the change says."""
     if change.kind == "env":
-        return _variable_edits(text, parsed, change, [one for one in parsed.variables if one.name == change.name])
-    if change.kind != "flag" or not change.name.startswith("-"):
-        return []
-    given = [one for one in parsed.flags if one.name == change.name]
+        values = [one.value for one in parsed.variables if one.name == change.name]
+    else:
+        values = [one.value for one in parsed.flags if one.name == change.name]
+        if change.after == "false" and any(one.name == f"--no-{change.name[2:]}" for one in parsed.flags):
+            return True
     if change.after is None:
-        return [_removed(text, one.word.start, (one.value_word or one.word).end) for one in given]
-    opposite = [one for one in parsed.flags if one.name == f"--no-{change.name[2:]}"] if switch else []
-    if switch and change.after in ("true", "false"):
-        return _switch_edits(parsed, change, opposite, given)
-    return [_value_edit(text, parsed, change, change.after, given[-1] if given else None)]
+        return not values
+    return bool(values) and _plain(values[-1]) == _plain(change.after)
 
 
-def _switch_edits(parsed: Parsed, change: Change, opposite: list[Given], given: list[Given]) -> list[Edit]:
-    """A switch is turned on by its name and off by the name with `no-`."""
-    wanted = change.name if change.after == "true" else f"--no-{change.name[2:]}"
-    wrong = opposite if change.after == "true" else given
-    off = [one for one in given if str(one.value).lower() in ("false", "0")] if change.after == "true" else []
-    if wrong or off:
-        return [(one.word.start, (one.value_word or one.word).end, wanted) for one in (*wrong, *off)]
-    if given if change.after == "true" else opposite:
-        return []  # it is so already
-    return [(parsed.end, parsed.end, f" {wanted}")]
-
-
-def _value_edit(text: str, parsed: Parsed, change: Change, after: str, given: Given | None) -> Edit:
-    value = _quoted(after)
-    if given is None:
-        return parsed.end, parsed.end, f" {change.name} {value}"
-    if given.value_word is None:
-        return given.word.end, given.word.end, f" {value}"
-    if given.value_word == given.word:
-        head = text[given.word.start : given.word.end].partition("=")[0].strip("'\"")
-        return given.word.start, given.word.end, f"{head}={value}"
-    return given.value_word.start, given.value_word.end, value
-
-
-def _variable_edits(text: str, parsed: Parsed, change: Change, given: list[Given]) -> list[Edit]:
-    if change.after is None:
-        return [_without_variable(text, one) for one in given]
-    stated = f"{change.name}={_quoted(change.after)}"
-    if given:
-        return [(given[-1].word.start, given[-1].word.end, stated)]
-    return [(parsed.start, parsed.start, f" -e {stated}" if parsed.is_docker else f"{stated} ")]
-
-
-def _without_variable(text: str, given: Given) -> Edit:
-    option = _ENV_OPTION.search(text[: given.word.start])
-    start, end = option.start() if option else given.word.start, given.word.end
-    if text[:start].strip():
-        return _removed(text, start, end)
-    rest = text[end:].lstrip(" ").removeprefix("\\\n")  # the first word of all: the blank after it goes
-    return start, len(text) - len(rest.lstrip(" ")), ""
-
-
-def _removed(text: str, start: int, end: int) -> Edit:
-    """The words from `start` to `end` and the blank before them go, a line that only continues to them included."""
-    before = text[:start].rstrip()
-    while before.endswith("\\") and "\n" in text[len(before) : start]:
-        before = before[:-1].rstrip()
-    return len(before), end, ""
-
-
-def _quoted(value: str) -> str:
-    """`value` as one shell word."""
-    if value and all(character in _SAFE for character in value):
-        return value
-    return "'" + value.replace("'", "'\"'\"'") + "'"
+def _plain(value: str | None) -> str:
+    """Equal for two spellings of one value."""
+    text = "true" if value is None else value
+    if text[:1] in "{[":
+        return "".join(text.split()).replace("'", '"').replace("True", "true").replace("False", "false").replace("None", "null")
+    return text.lower()

@@ -68,7 +68,9 @@ def _refuse(tree: Any, pattern: str) -> None:
         if str(op) in _FORBIDDEN:
             raise KnowledgeError(f"the pattern {pattern!r} uses {str(op).lower()}, which no linear-time matcher can.")
         if str(op).endswith("_REPEAT") and argument[1] is not codes.MAXREPEAT and argument[1] > MOST_REPEATS:
-            raise KnowledgeError(f"the pattern {pattern!r} repeats up to {argument[1]} times; at most {MOST_REPEATS} are matched.")
+            raise KnowledgeError(
+                f"the pattern {pattern!r} repeats up to {argument[1]} times; at most {MOST_REPEATS} are matched."
+            )
         for part in _parts(op, argument):
             _refuse(part, pattern)
 

@@ -191,7 +191,10 @@ def _source_key(home: str) -> str:
 def _state(paths: list[tuple[str, str]]) -> str:
     rows = []
     for name, path in paths:
-        status = os.stat(path)
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise _unreadable(path, error) from None
         rows.append(f"{name} {status.st_size} {status.st_mtime_ns} {status.st_ino}")
     return str(_hash("\n".join(rows).encode("utf-8", "surrogateescape")).hexdigest())
 
@@ -228,10 +231,14 @@ def _digest(paths: list[tuple[str, str]]) -> str:
             with open(path, "rb") as file:
                 content = file.read()
         except OSError as error:
-            raise KnowledgeError(f"{path} cannot be read: {error.strerror}.", "Mend the file, or reinstall kb.") from None
+            raise _unreadable(path, error) from None
         digest.update(f"{name.replace(os.sep, '/')} {len(content)}\n".encode())
         digest.update(content)
     return str(digest.hexdigest())
+
+
+def _unreadable(path: str, error: OSError) -> KnowledgeError:
+    return KnowledgeError(f"{path} cannot be read: {error.strerror}.", "Mend the file, or reinstall kb.")
 
 
 def _hash(content: bytes) -> Any:

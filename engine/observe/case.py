@@ -45,7 +45,7 @@ def observe(case: Case, knowledge: Knowledge) -> Observation:
         facts += derive.of_reading(reading, number, knowledge)
     heard = complaint.hear(parts.words, knowledge)
     facts += heard.facts
-    facts += _quoted(parts.words, "complaint", knowledge)
+    facts += _quoted(parts.words, "complaint", knowledge) if parts.words != parts.log.strip() else []
     facts += command.facts(stated, knowledge) if stated else []
     facts += context.facts(case.context, knowledge)
     for where, text in context.texts(case.context):

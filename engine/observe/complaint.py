@@ -24,6 +24,7 @@ _OTHER_PRODUCT = regex(
     r"|huggingface.?hub|accelerate|bitsandbytes|autoawq|auto-gptq|compressed.tensors|llguidance|lmcache|sglang|lmdeploy|ollama"
     r"|deepspeed|fastapi|uvicorn|starlette|tiktoken|triton|nixl|ray|litellm|langchain\w*)[ =:@v-]{0,4}(?:version|版本)?[ =:v]{0,3}$"
 )
+_VARIABLE = regex(r"\b((?:VLLM|NCCL|GLOO|CUDA|HF|HUGGINGFACE|TORCH|PYTORCH|RAY|HIP|ROCR|OMP|MASTER)_[A-Z0-9_]{1,60}) ?= ?([\w.:/,-]{1,200})")
 _PLATFORM = {
     "ascend": "npu", "昇腾": "npu", "npu": "npu", "torch_npu": "npu", "gaudi": "hpu", "hpu": "hpu", "habana": "hpu",
     "tpu": "tpu", "xpu": "xpu", "intel arc": "xpu", "rocm": "rocm", "mi300": "rocm", "mi300x": "rocm", "mi250": "rocm",
@@ -48,6 +49,7 @@ def hear(text: str, knowledge: Knowledge, kind: str = "complaint") -> Hearing:
     facts += _lexical(cut, spans, knowledge, text, kind)
     facts += _error_names(cut, text, kind)
     facts += _numbers(folded, kind)
+    facts += _variables(text[:LONGEST], kind)
     facts += command.mentioned(text[:LONGEST], knowledge, kind)
     unknown += _uncovered(folded, spans)
     said = frozenset(compiled["kinds"][fact.name[5:]] for fact in facts if fact.name.startswith("says.") and fact.known)
@@ -116,6 +118,14 @@ def _error_names(cut: Sequence[lexicon.Word], text: str, kind: str) -> Iterator[
         if len(word.stem) > 6 and word.stem.endswith(("error", "exception")):
             origin = Origin(kind, text[word.start : word.end], f"{kind}:{word.start}", words=(number, number))  # type: ignore[arg-type]
             yield Fact("says.error", True, origin)
+
+
+def _variables(text: str, kind: str) -> Iterator[Fact]:
+    """Variables that the words set: `NCCL_P2P_DISABLE=1`."""
+    if "=" in text:
+        for match in _VARIABLE.finditer(text):
+            origin = Origin(kind, match.group(), f"{kind}:{match.start()}")  # type: ignore[arg-type]
+            yield Fact(f"env.{match.group(1)}", match.group(2), origin)
 
 
 def _numbers(folded: str, kind: str) -> Iterator[Fact]:

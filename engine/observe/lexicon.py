@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 GAP = "_"
+DEGREES = ("很", "非常", "特别", "比较", "有点", "有些")
 REACH = 3  # words from a negation to the last word that it can negate
 _MATERIAL = {"subject", "thing"}  # kinds that mean the same inside a longer form: the cache in `kv cache full`
 
@@ -55,7 +56,8 @@ def compile_lexicon(
     starts: dict[str, list[tuple[str, str]]] = {}
     for concept, surfaces in chinese.items():
         for surface in surfaces:
-            squeezed = "".join(words.fold(surface).split())
+            folded = words.fold(surface)
+            squeezed = "".join(folded[place] for place in _telling(folded)) or "".join(folded.split())
             starts.setdefault(squeezed[0], []).append((squeezed, concept))
     return {
         "kinds": {concept["id"]: concept["kind"] for concept in concepts},
@@ -119,7 +121,7 @@ def _match(cut: Sequence[Word], index: int, form: Sequence[str]) -> int:
 
 
 def _chinese(text: str, cut: Sequence[Word], forms: Buckets) -> list[Span]:
-    places = [index for index, character in enumerate(text) if not character.isspace()]
+    places = _telling(text)
     squeezed = "".join(text[index] for index in places)
     starts, ends = [word.start for word in cut], [word.end for word in cut]
     found = []
@@ -130,6 +132,17 @@ def _chinese(text: str, cut: Sequence[Word], forms: Buckets) -> list[Span]:
                 first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
                 found.append(Span(concept, start, end, *((first, last) if first <= last else (0, 0))))
     return found
+
+
+def _telling(text: str) -> list[int]:
+    """The places of the characters that tell: no spaces, and no adverb of degree (`吐字很慢` says what `吐字慢` says)."""
+    silent = {index for index, character in enumerate(text) if character.isspace()}
+    for adverb in DEGREES:
+        at = text.find(adverb)
+        while at >= 0:
+            silent.update(range(at, at + len(adverb)))
+            at = text.find(adverb, at + len(adverb))
+    return [index for index in range(len(text)) if index not in silent]
 
 
 def _whole(text: str, places: Sequence[int], start: int, end: int) -> bool:

@@ -25,11 +25,15 @@ FAILING = ("root", "failure", "aftermath")  # roles of which it matters when and
 LONGEST_READ = 1_000  # bytes of a line in which its message is told from what loggers put before it
 LONGEST_SHOWN = 300  # characters of a line that evidence quotes
 
-_EXCEPTION = regex(r"(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}(?:Error|Exception)(?::|$)|(?:fatal|FATAL)\b|Segmentation fault|Fatal Python error")
+_EXCEPTION = regex(
+    r"(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}(?:Error|Exception)(?::|$)|(?:fatal|FATAL)\b|Segmentation fault|Fatal Python error"
+)
 _RAISED = regex(r"[\w.]{0,120}[A-Z]\w{0,80}(?::|$)")
 _VERSION = regex(rb"(?:LLM engine \(v|vLLM API server version |\xe2\x96\x88\s{1,4}version )(\d+\.\d+[\w.+-]*)")
 _ARGUMENTS = regex(r"'(\w+)': ('(?:[^'\\]|\\.)*'|\[[^\]]*\]|\{[^}]*\}|[^,}\s]+)")
-_LOGGER = regex(rb"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d+\]|\((?:EngineCore|APIServer|VllmWorker)")
+_LOGGER = regex(
+    rb"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d+\]|\((?:EngineCore|APIServer|VllmWorker)"
+)
 _STATUS = regex(rb'HTTP/[\d.]{1,9}" (\d{3})')
 _DIGITS = regex(r"\d+")
 
@@ -216,7 +220,9 @@ class _Reader:
             self.repeated[known.text] = line.number
         elif len(self.unexplained) < MOST_UNEXPLAINED:
             began, frame = line.traceback()
-            self.unexplained[key] = Unexplained(line.number, text, said.process, 1, said.level, said.pid, said.node, line.time(), began, frame)
+            self.unexplained[key] = Unexplained(
+                line.number, text, said.process, 1, said.level, said.pid, said.node, line.time(), began, frame
+            )
 
     # -- the rest
 

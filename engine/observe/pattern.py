@@ -26,7 +26,11 @@ def search(pattern: str, line: str | bytes) -> dict[str, str] | None:
     match = found(line.encode("utf-8", "replace") if isinstance(line, str) else line)
     if match is None:
         return None
-    return {name: _text(value) for name, value in match.groupdict().items() if value is not None} if match.re.groups else {}
+    return (
+        {name: _text(value) for name, value in match.groupdict().items() if value is not None}
+        if match.re.groups
+        else {}
+    )
 
 
 def _text(value: str | bytes) -> str:

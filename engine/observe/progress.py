@@ -85,5 +85,12 @@ class Progress:
     def _is_noise(self, line: bytes, text: str) -> bool:
         """Whether the line is one of those that mean nothing whatever they quote."""
         if self._noise is None:
-            self._noise = [(as_folded(literal), self._rows[n][1]) for literal, held in self._known.items() for n in held if self._rows[n][2] == "noise"]
-        return any(literal in text and pattern.search(expression, line) is not None for literal, expression in self._noise)
+            self._noise = [
+                (as_folded(literal), self._rows[n][1])
+                for literal, held in self._known.items()
+                for n in held
+                if self._rows[n][2] == "noise"
+            ]
+        return any(
+            literal in text and pattern.search(expression, line) is not None for literal, expression in self._noise
+        )

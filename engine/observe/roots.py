@@ -43,7 +43,11 @@ def roots(readings: Sequence[Reading]) -> list[Root]:
     found: list[tuple[int, Root]] = []
     for file, reading in enumerate(readings):
         stop = next((line for line, stage in reading.milestones if stage == "shutdown"), None)
-        found += [(rank, _root(file, one, rank, reading)) for one, rank in _failures(reading) if stop is None or one.line < stop]
+        found += [
+            (rank, _root(file, one, rank, reading))
+            for one, rank in _failures(reading)
+            if stop is None or one.line < stop
+        ]
     moments = _moments([root for _rank, root in found], skews(readings))
     order = sorted(range(len(found)), key=lambda n: (found[n][0], moments[n], found[n][1].file, found[n][1].line))
     return [found[n][1] for n in order]
@@ -97,7 +101,22 @@ def _root(file: int, one: Hit | Unexplained, rank: int, reading: Reading) -> Roo
     stage = reading.stage_at(one.line)
     if stage == "arguments" and count > 1:  # reported, and then fatal when it came again
         stage = reading.stage_at(reading.latest.get(sign or one.text, one.line))
-    return Root(file, one.line, sign, role, one.text, one.process, pid, one.node, one.time, stage, count, one.began, one.frame, not rank)
+    return Root(
+        file,
+        one.line,
+        sign,
+        role,
+        one.text,
+        one.process,
+        pid,
+        one.node,
+        one.time,
+        stage,
+        count,
+        one.began,
+        one.frame,
+        not rank,
+    )
 
 
 # -- the stage of a failure -------------------------------------------------------------------------------------------
@@ -111,7 +130,9 @@ def stage_of(readings: Sequence[Reading], found: Sequence[Root], knowledge: Know
     stages = [stage for root in loud if (stage := _stage(root, knowledge))]
     if stages:
         latest = max(stages, key=STAGES.index)
-        outlived = any(reading.milestones and reading.milestones[-1][1] in ("serving", "shutdown") for reading in readings)
+        outlived = any(
+            reading.milestones and reading.milestones[-1][1] in ("serving", "shutdown") for reading in readings
+        )
         return "serving" if outlived else latest
     last = [stage for reading in readings for _line, stage in reading.milestones[-1:]]
     if last:

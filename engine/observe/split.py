@@ -24,6 +24,7 @@ _MACHINE = regex(
     r"|vllm:\w|# (?:HELP|TYPE) |Loading safetensors|Processed prompts|Name:|HTTP/\d|\w+:\s+\d+%\|"
     r")"
 )
+_EXCEPTION = regex(r"\s*[\w.]{0,80}[A-Z]\w{0,60}(?:Error|Exception)\s*:")
 _COMMAND = regex(
     r"\s*(?:\$ |# )?(?:(?:sudo |nohup |env |export )*(?:[A-Z_][A-Z0-9_]*=\S+ )*)(?:vllm serve(?=\s|$)|python3? -m vllm\.|docker run\b|podman run\b)"
 )
@@ -70,7 +71,8 @@ def _one_line(text: str) -> Parts:
         told = _tells(text)
         return Parts(text.strip() if told else "", "", "" if told and " --" not in text else text.strip())
     if _MACHINE.match(text) and len(text) > 12:
-        return Parts("", text, "")
+        # an error that is told in one line may be the operator's own sentence as well as a pasted message
+        return Parts(text.strip() if _EXCEPTION.match(text) else "", text, "")
     return Parts(text.strip(), "", "")
 
 

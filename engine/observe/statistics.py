@@ -27,7 +27,10 @@ _SHAPE = b" tokens/s, Running:  reqs, Waiting:  reqs, GPU KV cache usage: "  # t
 _DIGITS = b"0123456789."
 _BLANKS = bytes(c if c in _DIGITS else 32 for c in range(256))  # for bytes.translate: all but numbers becomes blank
 LONGEST = 600  # characters of one line that are looked at
-FULL, FREE = 95.0, 60.0  # per cent of the KV cache: above, a request cannot start; below, blocks are not what it waits for
+FULL, FREE = (
+    95.0,
+    60.0,
+)  # per cent of the KV cache: above, a request cannot start; below, blocks are not what it waits for
 
 
 class Statistics:
@@ -79,7 +82,9 @@ class Statistics:
             index = _last(waiting, longest) if longest >= self.waiting_max else None
         else:
             most = max(running)
-            index = _last(running, most) if not self.waiting_max and (most >= self.running_max or not self.text) else None
+            index = (
+                _last(running, most) if not self.waiting_max and (most >= self.running_max or not self.text) else None
+            )
         if index is not None:
             self.last_line, self.text = places.number(index), places.text(index)
 
@@ -154,7 +159,12 @@ def _columns(rests: Sequence[bytes]) -> Columns | None:
     if len(words) != 4 * (len(rests) - 1) or max(map(len, words)) > 9:
         return None
     try:
-        return list(map(float, words[::4])), list(map(int, words[1::4])), list(map(int, words[2::4])), list(map(float, words[3::4]))
+        return (
+            list(map(float, words[::4])),
+            list(map(int, words[1::4])),
+            list(map(int, words[2::4])),
+            list(map(float, words[3::4])),
+        )
     except ValueError:
         return None
 
@@ -167,7 +177,11 @@ def _rows(rests: Sequence[bytes]) -> tuple[Columns, list[int]]:
         match = _REST.match(rest, 0, LONGEST) if part else None
         if match:
             tokens, running, waiting, usage = match.groups()
-            for column, value in zip(columns, (float(tokens), int(running), int(waiting), None if usage is None else float(usage)), strict=True):
+            for column, value in zip(
+                columns,
+                (float(tokens), int(running), int(waiting), None if usage is None else float(usage)),
+                strict=True,
+            ):
                 column.append(value)  # type: ignore[arg-type]
             found.append(part)
     return columns, found

@@ -167,7 +167,8 @@ def confident(ordered: Sequence[Suspect], weights: Mapping[str, Any]) -> list[Su
 
 
 def _has_more_than_words(suspect: Suspect) -> bool:
-    return any(fact.origin.kind not in ("complaint", "context") for item in suspect.items for fact in item.facts)
+    facts = [fact for item in suspect.items for fact in item.facts]
+    return any(fact.origin.kind not in ("complaint", "context") or fact.name.startswith("sign.") for fact in facts)
 
 
 def calibrated(confidence: float, table: Sequence[Sequence[float]]) -> float:

@@ -18,15 +18,22 @@ if TYPE_CHECKING:
 
 def answer(content: bytes) -> None:
     """Writes the whole answer at once. A reader that has gone is no error; anything else raises OutputError."""
+    write(content)
+
+
+def write(content: bytes) -> bool:
+    """Writes a part of the answer; False when its reader has gone. Raises OutputError for anything else."""
     try:
         _write(sys.stdout, content)
     except BrokenPipeError:
         _forget_standard_output()
+        return False
     except (OSError, ValueError) as error:
         _forget_standard_output()
         raise OutputError(
             f"the answer cannot be written: {reason(error)}.", "Check where standard output leads."
         ) from None
+    return True
 
 
 def talk(line: str) -> None:

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from engine.redact import Redactor as _Redactor
-
 AT_ONCE = 1 << 18  # bytes that are written together
 
 
@@ -51,7 +49,7 @@ def _source(file: str) -> Iterable[bytes]:
     return standard_input()[0].blocks
 
 
-def _shown(redactor: _Redactor, blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _shown(redactor: Redactor, blocks: Iterable[bytes]) -> Iterator[bytes]:
     """The lines; on a terminal without anything that would steer it."""
     if output.width() is None:
         yield from redactor.stream(blocks)
@@ -76,7 +74,7 @@ def _together(lines: Iterable[bytes]) -> Iterator[bytes]:
     yield b"".join(held)
 
 
-def _summary(redactor: _Redactor, lang: str) -> str:
+def _summary(redactor: Redactor, lang: str) -> str:
     from engine.knowledge.store import load  # noqa: PLC0415 - only for its phrases, at the end
 
     phrases = load().phrases("zh" if lang == "zh" else "en")

@@ -25,7 +25,9 @@ MOST_OTHERS = 12
 MOST_STAGES = 12
 
 
-def document(names: Sequence[str], readings: Sequence[Reading], knowledge: Knowledge, lang: Language, version: str) -> Object:
+def document(
+    names: Sequence[str], readings: Sequence[Reading], knowledge: Knowledge, lang: Language, version: str
+) -> Object:
     """All that the logs say in plain data: roots of all of them, the first in time first, then each log."""
 
     def words(sign: str) -> str:
@@ -110,7 +112,11 @@ class _Log(Outline):
 
     def identity(self, number: int, log: Object) -> Block:
         version = log["version"]
-        known = self.phrases["log.version"].format(version=version["value"], line=version["line"]) if version else self.phrases["log.no-version"]
+        known = (
+            self.phrases["log.version"].format(version=version["value"], line=version["line"])
+            if version
+            else self.phrases["log.no-version"]
+        )
         parts = [log["name"], self.phrases["log.lines"].format(count=f"{log['lines']:,}"), known]
         if log["clock_ahead"]:
             parts.append(self.phrases["log.clock"].format(seconds=f"{log['clock_ahead']:g}"))
@@ -119,7 +125,9 @@ class _Log(Outline):
     def place(self, root: Object) -> str:
         """Where a line stands and who wrote it."""
         line = self.phrases["where.line"].format(line=root["line"])
-        who = " ".join(filter(None, [root["process"], root["pid"] and f"pid={root['pid']}", root["node"] and f"@{root['node']}"]))
+        who = " ".join(
+            filter(None, [root["process"], root["pid"] and f"pid={root['pid']}", root["node"] and f"@{root['node']}"])
+        )
         where = self.phrases["where.of-input"].format(input=root["file"] + 1, place=line) if self.several else line
         return f"{where}, {who}" if who else where
 
@@ -129,7 +137,12 @@ class _Log(Outline):
             if places[number] not in places[:number]:
                 yield self.item("seen", where=("faint", self.place(root)), text=quoted(root["text"]))
                 if root["traceback"]:
-                    yield self.item("log.traceback", depth=1, line=str(root["traceback"]["line"]), frame=("value", root["traceback"]["frame"]))
+                    yield self.item(
+                        "log.traceback",
+                        depth=1,
+                        line=str(root["traceback"]["line"]),
+                        frame=("value", root["traceback"]["frame"]),
+                    )
                 if root["count"] > 1:
                     yield self.item("log.repeats", depth=1, count=f"{root['count']:,}")
             if root["title"]:
@@ -153,7 +166,11 @@ class _Log(Outline):
     def stages(self, stages: list[Object]) -> Iterator[Block]:
         shown = stages if len(stages) <= MOST_STAGES else [*stages[: MOST_STAGES - 1], stages[-1]]
         for each in shown:
-            yield self.item("seen", where=("faint", self.phrases["where.line"].format(line=each["line"])), text=self.phrases[f"log.stage.{each['stage']}"])
+            yield self.item(
+                "seen",
+                where=("faint", self.phrases["where.line"].format(line=each["line"])),
+                text=self.phrases[f"log.stage.{each['stage']}"],
+            )
 
     def pairs(self, statistics: Object) -> Iterator[Block]:
         for name, value in statistics.items():

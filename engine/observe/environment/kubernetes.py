@@ -15,7 +15,7 @@ _RESTARTS = regex(r"\s{1,40}Restart Count:\s{1,30}(\d{1,6})$")
 _IMAGE = regex(r"\s{1,40}Image:\s{1,30}\S{0,200}vllm\S{0,100}:v?(0\.\d{1,3}[\w.+-]{0,30})")
 _MEMORY = regex(r"\s{1,40}memory:\s{1,30}(\d{1,15})([KMGT]?i?)$")
 _VARIABLE = regex(r"\s{4,40}([A-Z][A-Z0-9_]{2,60}):\s{1,60}(\S.{0,300})$")
-_LACKING = regex(r".{0,300}\d{1,5} Insufficient ([\w./-]{1,60})")
+_LACKING = regex(r".{0,300}\d{1,5} Insufficient ([\w/-]{1,30}(?:\.[\w/-]{1,30}){0,4})")
 _PROBE = regex(r".{0,300}(?:(Liveness|Startup) probe failed|failed (liveness|startup) probe)")
 _DESCRIBED = ("Last State:", "Restart Count:", "Controlled By:", "Container ID:")
 

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_VERSIONS = regex(r"Driver Version\s{0,20}: ?(\d{3}[\d.]{0,12})(?:.{0,40}CUDA (?:UMD )?Version\s{0,20}: ?(\d{1,2}\.\d))?")
+_VERSIONS = regex(r"Driver Version\s{0,40}: ?(\d{3}[\d.]{0,12})(?:.{0,40}CUDA (?:UMD )?Version\s{0,20}: ?(\d{1,2}\.\d))?")
 _CUDA = regex(r"CUDA Version\s{0,40}: (\d{1,2}\.\d)")
 _ROW = regex(r"\|\s{1,4}(\d{1,3})\s{1,4}((?:NVIDIA|Tesla|GeForce|Quadro|GRID|A100|H100|L4)[^|]{0,40}?)\s{2,40}(?:On|Off|N/A|\.\.\.|\S{1,12})\s{0,4}\|")
 _USAGE = regex(r"(\d{1,7})MiB / {1,6}(\d{1,7})MiB")
@@ -18,7 +18,7 @@ _TEMPERATURE = regex(r"\|\s{0,4}(?:N/A|\d{1,3}%|ERR!)\s{1,4}(\d{1,3})C\s")
 _LISTED = regex(r"GPU (\d{1,3}): ([^(]{1,80}?) \(UUID: ")
 _MIG_DEVICE = regex(r"\s{1,4}MIG [\w.]{1,20}\s{1,30}Device\s{1,4}\d")
 _PRODUCT = regex(r"\s{0,12}Product Name\s{1,40}: (\S.{0,80})")
-_PROCESS = regex(r"\|\s{1,6}\d{1,3}(?:\s{1,6}(?:N/A|\d{1,3})){0,2}\s{1,10}(\d{1,9})\s{1,6}(C|G|C\+G|M\+C)\s{1,4}(\S.{0,90}?)\s{1,40}(\d{1,7})MiB \|")
+_PROCESS = regex(r"\|\s{1,6}\d{1,3}(?:\s{1,6}(?:N/A|\d{1,3})){0,2}\s{1,20}(\d{1,9})\s{1,6}(C|G|C\+G|M\+C)\s{1,4}(\S.{0,90}?)\s{1,40}(\d{1,7})MiB \|")
 _ECC = regex(r"\s{1,20}(?:DRAM Uncorrectable|SRAM Uncorrectable(?: \w{1,10})?|Double Bit|Uncorrectable)\s{1,40}: ([1-9]\d{0,8})\b")
 _USED = regex(r"\s{1,12}Used\s{1,40}: (\d{1,7}) MiB")
 _TOTAL = regex(r"\s{1,12}Total\s{1,40}: (\d{1,7}) MiB")

@@ -65,6 +65,6 @@ def _of_pairs(found: dict[str, tuple[str, int, str]]) -> Iterator[Seen]:
     nccl = [name for name in found if name.startswith("nvidia-nccl-cu")]
     if len(nccl) > 1:
         yield Seen("packages.nccl_twice", True, *found[nccl[1]][1:])
-    majors = {name[-2:]: name for name in found if name.startswith("nvidia-") and name[-4:] in ("cu11", "cu12", "cu13")}
+    majors = {name[-4:]: name for name in found if name.startswith("nvidia-") and name[-4:] in ("cu11", "cu12", "cu13")}
     if len(majors) > 1:
         yield Seen("packages.cuda_majors", " and ".join(sorted(majors)), *found[majors[min(majors)]][1:])

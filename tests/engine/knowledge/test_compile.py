@@ -72,7 +72,10 @@ def test_each_rule_is_loaded_once_its_conditions_are_known() -> None:
         for name in mini().ids(kind):
             rows: Any = mini().item(kind, name)
             for rule, body, _head in rows:
-                assert rule in {step.rule for step in conclude(sets, body, AGENDA)}
+                if not any(
+                    atom.startswith(("item:", "fix:")) for atom in body
+                ):  # those follow from rules of the same set
+                    assert rule in {step.rule for step in conclude(sets, body, AGENDA)}
 
 
 def test_files_written_in_another_order_compile_to_the_same(home: Path, tmp_path: Path) -> None:

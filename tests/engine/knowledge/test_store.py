@@ -108,7 +108,7 @@ def test_a_damaged_file_is_made_anew(home: Path, cache: Path, spoilt: bytes | st
     flipped = whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:]
     file.write_bytes(whole[: len(whole) // 2] if spoilt == "half" else flipped if isinstance(spoilt, str) else spoilt)
     assert title(load(str(home))) == TITLE
-    assert file.read_bytes() == whole
+    assert file.read_bytes() == whole or spoilt == "one bit"  # found out, part by part, when the part is asked for
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files belong to users only on POSIX")
@@ -202,7 +202,7 @@ def test_broken_knowledge_is_named_and_not_kept(home: Path, cache: Path) -> None
     edited(home, WINDOW, "prior: common", "prior: comon")
     with pytest.raises(KnowledgeError, match="prior 'comon'"):
         load(str(home))
-    assert not cache.exists()
+    assert list(cache.glob("*.bin")) == []
 
 
 def test_a_file_that_cannot_be_read_is_named(home: Path) -> None:
@@ -231,8 +231,9 @@ def test_a_reader_never_sees_a_half_written_file(home: Path, cache: Path, monkey
     moved = os.replace
 
     def watched(source: str, target: str) -> None:
-        seen.append([file.name for file in cache.glob("*.bin")])
-        Knowledge((cache / os.path.basename(source)).read_bytes())
+        if target.endswith(".bin"):
+            seen.append([file.name for file in cache.glob("*.bin")])
+            Knowledge((cache / os.path.basename(source)).read_bytes())
         moved(source, target)
 
     monkeypatch.setattr(os, "replace", watched)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.observe.command import Parsed, canonical, facts, from_mapping, mentioned, parse
+from engine.observe.command import canonical, facts, from_mapping, mentioned, parse
+from engine.observe.command.parts import Parsed
 from tests.support import mini, values
 
 

@@ -32,8 +32,12 @@ SOME = sorted(SIGNS["literals"])[::7]
 ROWS = st.one_of(
     st.sampled_from(SOME),
     st.sampled_from([literal.upper() for literal in SOME]),
-    st.sampled_from(["CUDA out of memory", "ValueError: x", "fatal: no", "error", "Exception", "500 Internal Server Error"]),
-    st.sampled_from(["(EngineCore pid=1) ERROR 12-01 10:00:00 [core.py:1] ", "\x1b[31m", "模型", "K", "ſ", "\xff", " ", "\t"]),
+    st.sampled_from(
+        ["CUDA out of memory", "ValueError: x", "fatal: no", "error", "Exception", "500 Internal Server Error"]
+    ),
+    st.sampled_from(
+        ["(EngineCore pid=1) ERROR 12-01 10:00:00 [core.py:1] ", "\x1b[31m", "模型", "K", "ſ", "\xff", " ", "\t"]
+    ),
     st.text(max_size=20),
 )
 TEXTS = st.lists(st.lists(ROWS, max_size=4).map("".join), max_size=12).map("\n".join)
@@ -90,7 +94,9 @@ def test_every_sign_that_matches_a_line_has_a_literal_in_it(text: str) -> None:
     noise = {row[0] for row in SIGNS["signs"] if row[2] == "noise"}
     expected = set()
     for number, line in enumerate(b"".join(chunks([text.encode("utf-8", "replace")])).split(b"\n"), 1):
-        matched = {row[0] for row in SIGNS["signs"] if row[2] != "milestone" and pattern.search(row[1], line) is not None}
+        matched = {
+            row[0] for row in SIGNS["signs"] if row[2] != "milestone" and pattern.search(row[1], line) is not None
+        }
         expected |= {(number, sign) for sign in (matched & noise or matched)}
     assert {(number, sign) for number, sign, _process in found.matches} == expected
 
@@ -150,7 +156,15 @@ def blocks(row: bytes, size: int) -> Iterator[bytes]:
         yield block
 
 
-HOSTILE = [b"x", b"CUDA out of memory ", b"error:", b"Avg generation throughput: 1.0 tokens/s, ", b"[", b"fatal ", b"\xff"]
+HOSTILE = [
+    b"x",
+    b"CUDA out of memory ",
+    b"error:",
+    b"Avg generation throughput: 1.0 tokens/s, ",
+    b"[",
+    b"fatal ",
+    b"\xff",
+]
 
 
 @pytest.mark.parametrize("row", HOSTILE, ids=[row[:12].decode("latin-1") for row in HOSTILE])
@@ -162,7 +176,8 @@ def test_a_line_of_twenty_megabytes_takes_a_moment(row: bytes) -> None:
 
 def test_memory_stays_bounded() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    log.read(blocks(b"(EngineCore pid=1) ERROR 12-01 10:00:00 [core.py:1] CUDA out of memory\nrow\nrow\nrow\n", 60_000_000), mini().section("signs"))
+    log.read(
+        blocks(b"(EngineCore pid=1) ERROR 12-01 10:00:00 [core.py:1] CUDA out of memory\nrow\nrow\nrow\n", 60_000_000),
+        mini().section("signs"),
+    )
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000
-
-

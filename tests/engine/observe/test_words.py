@@ -19,7 +19,7 @@ from engine.observe.words import LONGEST, cut, fold, is_chinese, stem, stems
         ("the engine’s dead", ["the", "engin", "dead"]),
         ("stopped stopping", ["stop", "stop"]),
         ("pass passes", ["pass", "pass"]),
-        ("--max-model-len=4096 -tp 2", ["--max-model-len", "4096", "-tp", "2"]),
+        ("set max-model-len to 4096", ["set", "max-model-len", "to", "4096"]),
         ("vllm/vllm-openai:v0.8.5 at /dev/shm", ["vllm/vllm-openai:v0.8.5", "at", "/dev/shm"]),
         ("显存不足 oom", ["显", "存", "不", "足", "oom"]),
         ("ＯＯＭ　ＮＣＣＬ", ["oom", "nccl"]),
@@ -28,10 +28,7 @@ from engine.observe.words import LONGEST, cut, fold, is_chinese, stem, stems
     ],
 )
 def test_text_is_cut_into_stems(text: str, expected: list[str]) -> None:
-    if "--max-model-len=4096" in text:
-        assert stems(text)[-2:] == expected[-2:]
-    else:
-        assert stems(text) == expected
+    assert stems(text) == expected
 
 
 @given(st.text())

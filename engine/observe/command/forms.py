@@ -1,0 +1,164 @@
+"""Tells the form of a command from its content, and finds one among an operator's words or in a file."""
+
+from __future__ import annotations
+
+from engine.lazy import MULTILINE, regex
+from engine.model import Value
+from engine.observe.command.parts import LONGEST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from engine.knowledge.store import Knowledge
+    from engine.observe.command.parts import Parsed
+
+_TOP_KEYS = (
+    r"(?:apiVersion|kind|services|containers|spec|metadata|image|command|args|entrypoint|environment|env|vllmConfig|modelSpec|"
+    r"servingEngineSpec|engine_kwargs|llm_configs|applications|infer_backend|predictor|leaderWorkerTemplate|template|model|model_name_or_path|"
+    r"vllm_maxlen|repository|tag|extraArgs|"
+)
+_YAML = regex(r"^[ \t]*(?:- )?[\"']?" + _TOP_KEYS + r"[\w.-]*[-_][\w-]+)[\"']?[ \t]*:(?:[ \t]|\r?$)", MULTILINE)
+_YAML_ROW = regex(r"[ \t]*(?:-(?:[ \t]|$)|#|\}|\]|[\"']?[\w./ -]{1,80}[\"']?[ \t]*:(?:[ \t]|\r?$)|---|\.\.\.|\r?$|\{\{)")
+_MANIFEST = ("apiVersion:", "services:", "containers:", "image:", "args:", "command:", "vllmConfig:", "engine_kwargs:",
+             "infer_backend:", '"apiVersion"', '"containers"', '"image"')  # fmt: skip
+_CALL_HINTS = ("LLM(", "EngineArgs(", "LLM (")
+_SHELL = regex(
+    r"^[ \t]*(?:[$#+%>] ?)?(?:(?:sudo|nohup|env|export|exec|time|numactl(?: -\S+)*)[ \t]+)*(?:[A-Za-z_][A-Za-z0-9_]*=\S+[ \t]+)*"
+    r"(?:\S*vllm[ \t]+serve(?=\s|$)|\S*python3?[ \t]+-m[ \t]+vllm\.entrypoints|(?:docker|podman|nerdctl)[ \t]+run\b|xinference[ \t]+launch|"
+    r"swift[ \t]+(?:deploy|infer|rollout)\b|llamafactory-cli[ \t]+(?:api|chat|webchat)\b|kubectl[ \t]+exec\b)",
+    MULTILINE,
+)
+_LOG_ROW = regex(r"^(?:\([\w .=:-]+\) )?(?:INFO|WARNING|ERROR|DEBUG) \d\d-\d\d|^Traceback|^\S+ +\| ", MULTILINE)
+HINTS = ("apiVersion", "services:", "containers:", "image:", "args:", "command:", "vllmConfig", "engine_kwargs", "infer_backend", "ExecStart=", *_CALL_HINTS)
+
+
+class Found(Value):
+    """A command in a text: its words and, for the rest, the text with blank lines in its place."""
+
+    command: str
+    rest: str
+    line: int
+
+
+def form(text: str) -> str:
+    """`unit`, `python`, `manifest` or `shell`."""
+    if "ExecStart=" in text:
+        return "unit"
+    if any(hint in text for hint in _CALL_HINTS) and not _is_yaml(text):
+        return "python"
+    return "manifest" if _is_yaml(text) else "shell"
+
+
+def _is_yaml(text: str) -> bool:
+    head = text.lstrip("\ufeff \t\r\n")
+    if head.startswith(("{", "[")):
+        return '"' in head and any(name in head for name in _MANIFEST[-3:])
+    match = _YAML.search(text)
+    if match is None:
+        return False
+    before = text[: match.start()]
+    return all(_YAML_ROW.match(row) for row in before.split("\n")[:50]) and (head[0] == "#" or not _SHELL.match(head))
+
+
+def parse(text: str, knowledge: Knowledge) -> Parsed:
+    """`text` taken apart in its form; as a shell's line where that finds nothing."""
+    kind = form(text[:LONGEST])
+    if kind == "manifest":
+        from engine.observe.command import manifest  # noqa: PLC0415
+
+        found = manifest.parse(text, knowledge)
+    elif kind == "python":
+        from engine.observe.command import python  # noqa: PLC0415
+
+        found = python.parse(text, knowledge)
+    elif kind == "unit":
+        from engine.observe.command import unit  # noqa: PLC0415
+
+        found = unit.parse(text, knowledge)
+    if kind != "shell" and found.is_server:
+        return found
+    from engine.observe.command import shell  # noqa: PLC0415
+
+    return shell.parse(text, knowledge)
+
+
+def in_text(text: str) -> Found | None:
+    """A manifest, a unit or Python code that was pasted among words; None when there is none."""
+    if "\n" not in text.strip() or len(text) > LONGEST or not any(hint in text for hint in HINTS) or _LOG_ROW.search(text):
+        return None
+    rows = text.split("\n")
+    span = _fenced(rows) or _rows_of_yaml(rows) or _rows_of_code(rows)
+    if span is None:
+        return None
+    first, last = span
+    command = "\n".join(rows[first:last])
+    rest = "\n".join(["" if first <= number < last else row for number, row in enumerate(rows)])
+    return Found(command, rest, first + 1)
+
+
+def _fenced(rows: list[str]) -> tuple[int, int] | None:
+    marks = [number for number, row in enumerate(rows) if row.lstrip().startswith("```")]
+    for first, last in zip(marks[::2], [*marks[1::2], len(rows)], strict=False):
+        inside = "\n".join(rows[first + 1 : last])
+        if any(hint in inside for hint in HINTS) and form(inside) != "shell":
+            return first + 1, last
+    return None
+
+
+def _rows_of_yaml(rows: list[str]) -> tuple[int, int] | None:
+    first = next((i for i, row in enumerate(rows) if _YAML.match(row) and not row.startswith((" ", "\t"))), None)
+    if first is None:
+        first = next((i for i, row in enumerate(rows) if _YAML.match(row)), None)
+    if first is None:
+        return None
+    indent = len(rows[first]) - len(rows[first].lstrip())
+    last = first
+    while last < len(rows) and (_YAML_ROW.match(rows[last]) or len(rows[last]) - len(rows[last].lstrip()) > indent):
+        last += 1
+    block = "\n".join(rows[first:last])
+    return (first, last) if last - first > 1 and any(hint in block for hint in _MANIFEST) else None
+
+
+def _rows_of_code(rows: list[str]) -> tuple[int, int] | None:
+    """From the first line of code to the last that an engine's call needs."""
+    at = next((i for i, row in enumerate(rows) if any(hint in row for hint in (*_CALL_HINTS, "ExecStart="))), None)
+    if at is None:
+        return None
+    first = at
+    while first and _is_code(rows[first - 1]):
+        first -= 1
+    while first < at and not rows[first].strip():
+        first += 1
+    last, depth = at, 0
+    while last < len(rows):
+        depth += sum(rows[last].count(mark) for mark in "([{") - sum(rows[last].count(mark) for mark in ")]}")
+        last += 1
+        if depth <= 0 and (last == len(rows) or not _is_code(rows[last]) or not rows[last].strip()) and not rows[last - 1].endswith("\\"):
+            break
+    return first, last
+
+
+_CODE = regex(
+    r"\s*(?:from \w|import \w|#|@|def |class |if |for |with |print\(|os\.|\[(?:Unit|Service|Install)\]|[A-Z][A-Za-z]+=|[\w.\[\]\"']+ ?=[^=]|[\w.]+\(|[)\]}]|$)"
+)
+
+
+def _is_code(row: str) -> bool:
+    return bool(_CODE.match(row))
+
+
+def in_file(text: str, knowledge: Knowledge) -> Found | None:
+    """The command that a file is, or that stands in a file's first lines; None when there is none."""
+    text = text[:LONGEST]
+    kind = form(text) if not _LOG_ROW.search(text) else "log"
+    if kind in ("manifest", "python", "unit"):
+        found = parse(text, knowledge)
+        return Found(text, "", 1) if found.is_server and found.form != "shell" else None
+    match = _SHELL.search(text)
+    if match is None:
+        return None
+    if kind == "shell":
+        return Found(text, "", 1)
+    end = match.end()
+    while (end := text.find("\n", end)) >= 0 and text[:end].rstrip("\r").endswith("\\"):
+        end += 1
+    return Found(text[match.start() : end if end >= 0 else len(text)], text, text.count("\n", 0, match.start()) + 1)

@@ -1,0 +1,1 @@
+docker run --gpus '"device=0,1"' --ipc=host -e NCCL_DEBUG=INFO --entrypoint bash vllm/vllm-openai:v0.11.0 -c "pip install x && vllm serve Qwen/Qwen3-8B -tp 2 --max-model-len 32768 --speculative-config '{\"method\": \"ngram\"}'"
