@@ -77,6 +77,7 @@ $(READY): pyproject.toml requirements.txt requirements-durable.txt | $(BIN)/pyth
 	@$(PIP) install -qq --require-hashes -r requirements.txt >&2
 	@$(PIP) install -qq --no-deps --no-build-isolation -e . >&2
 	@$(DURABLE) >&2
+	@$(BIN)/python -m compileall -q engine interfaces
 	@touch $@
 
 # CPPFLAGS survives durable_rules' own setup.py, which drops -O2; the cache could hold a slower build.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 SHOWN = 5  # causes with all their checks and fixes; those below a tenth of the first are left out
 LEAST = 0.02  # confidence below which a suggestion says nothing
 RESEMBLES = 1.0  # score from which a cause that only resembles the words is worth suggesting
+_OF_GPUS = ("gpu.", "driver.", "torch.", "vllm.", "rdma.", "libraries.")  # facts that only our field's tools give
 STRANGE = 3  # words that nothing here uses: a text with as many and no subject of ours is about something else
 
 
@@ -93,11 +94,12 @@ def _foreign(seen: Observation) -> bool:
     named = {fact.name for fact in seen.facts if fact.known}
     ours = "says.vllm" in named or bool(seen.command) or any(reading.is_vllm for reading in seen.readings)
     strange = "says.foreign" in named or any(name.startswith("sign.of-") for name in named)
-    measured = any(fact.origin.kind in ("environment", "metric") for fact in seen.facts)
-    signs = measured or any(name.startswith("sign.") and not name.startswith("sign.of-") for name in named)
+    tools = [fact for fact in seen.facts if fact.origin.kind in ("environment", "metric")]
+    ours = ours or any(fact.name.startswith(_OF_GPUS) for fact in tools)
+    signs = bool(tools) or any(name.startswith("sign.") and not name.startswith("sign.of-") for name in named)
     if ours or (strange and not ours):
         return not ours
-    if seen.readings:  # a log without a line of vLLM or of its neighbours, and words that could be about anything
+    if any(reading.lines for reading in seen.readings):  # a log without a line of vLLM or of its neighbours, and words that could be about anything
         return not signs and not named & {"says.model", "says.gpu", "says.engine", "says.request"}
     grounded = signs or bool(seen.kinds & {"subject", "thing"})
     return not grounded and seen.unknown_words >= STRANGE
@@ -176,14 +178,18 @@ def _symptoms(found: Conclusions, knowledge: Knowledge) -> tuple[SeenSymptom, ..
 
 
 def _command(seen: Observation, causes: Sequence[RankedCause], knowledge: Knowledge) -> CorrectedCommand | None:
-    """The operator's command with the first fix of the first cause that touches it."""
+    """The operator's command with the first fix of the first cause that touches it, and with what the command itself
+    shows to be wrong beside that."""
     if not seen.command or not causes:
         return None
-    for fix in causes[0].fixes:
-        done = corrected_command.corrected(seen.command, fix.changes, knowledge)
-        if done is not None:
-            return done.but(before=mask(done.before), after=mask(done.after))
-    return None
+    fixes = [(one.id, fix) for one in causes if one is causes[0] or _shown_by_command(one) for fix in one.fixes]
+    done = corrected_command.combined(seen.command, fixes, knowledge)
+    return corrected_command.shown(done, knowledge) if done is not None else None
+
+
+def _shown_by_command(cause: RankedCause) -> bool:
+    """Whether a word of the command proves that cause, whatever else is wrong."""
+    return any(one.weight == "decisive" and one.origin.kind in ("command", "derived") for one in cause.evidence)
 
 
 def _question(status: Status, ranking: Ranking, facts: Sequence[Fact], knowledge: Knowledge) -> str | None:
@@ -195,8 +201,9 @@ def _question(status: Status, ranking: Ranking, facts: Sequence[Fact], knowledge
 def _understood(found: Conclusions, seen: Observation, status: Status, knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
     """What was recognised beside the causes: concepts of an unanswered text, lines that only look bad."""
     roles = knowledge.section("roles")
-    signs = [fact.name[5:] for fact in seen.facts if fact.name.startswith("sign.")]
-    out = [(sign, "") for sign in signs if status == "healthy" or roles.get(sign) in ("hint", "noise")]
+    signs = [fact for fact in seen.facts if fact.name.startswith("sign.") and roles.get(fact.name[5:]) in ("hint", "noise")]
+    told = [fact for fact in signs if status == "healthy" or fact.origin.kind == "complaint"]
+    out = [(fact.name[5:], "") for fact in told]
     if status in ("needs_more", "unknown"):
         out += [(name, "") for name in found.of("symptom")]
         out += [("log.unexplained_error", mask(str(fact.value))) for fact in seen.facts if fact.name == "log.unexplained_error"]

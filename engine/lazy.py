@@ -1,6 +1,6 @@
 """Regular expressions that are compiled when they are first used.
 
-Compiling all of kb's expressions at import would take as long as answering; a complaint in plain words uses few of them.
+Compiling all of kb's expressions at import would take as long as answering; a complaint in plain words uses few.
 """
 
 from __future__ import annotations

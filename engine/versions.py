@@ -74,6 +74,9 @@ class Range(Value):
         Left out are asides in parentheses ("0.6.4 (0.6.3 works)"), numbers of other products beside vLLM's, and bounds
         beside a version stated outright.
         """
+        plain = _plain(text)
+        if len(plain) > 1:
+            return _release(plain)
         text = _tidied(text)
         seen = _own(re.sub(r"[(（][^()（）]*[)）]", " ", text)) or _own(text)
         if not seen:
@@ -147,6 +150,20 @@ def intersect(first: Range, second: Range) -> Range | None:
     return Range(low, high) if low <= high else None
 
 
+def _plain(text: str) -> tuple[int, ...]:
+    """The numbers of a bare "0.18" or "0.18.0", the usual case, which needs no expression to be compiled; else none."""
+    parts = text.strip().split(".")
+    plain = len(parts) <= 3 and all(part.isascii() and part.isdigit() and len(part) <= 5 for part in parts)
+    return tuple(int(part) for part in parts) if plain else ()
+
+
+def _release(numbers: Version) -> Range:
+    """The release of three numbers, or any of the line of two."""
+    named = _beginning(numbers)
+    released = (*named.low[:3], STAGES[""], 0, TOP)
+    return named if len(numbers) < 3 else Range(released, released)
+
+
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
@@ -211,6 +228,14 @@ def _named(match: re.Match[str]) -> Range:
 
 
 def _compared(text: str, clause: str) -> list[Range]:
+    stripped = clause.strip()
+    for operator in (">=", "<=", "==", "!=", ">", "<"):
+        if stripped.startswith(operator):
+            wild = stripped.endswith(".*")
+            numbers = _plain(stripped[len(operator) : -2 if wild else None])
+            if numbers and len(numbers) < 3 + (not wild):
+                return _pieces(operator, _beginning(numbers))
+            break
     match = re.fullmatch(_CLAUSE, clause)
     if not match:
         raise KnowledgeError(

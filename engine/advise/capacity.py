@@ -1,7 +1,7 @@
 """What the memory arithmetic makes of the facts of a case: how many tokens fit, and the longest context that would.
 
-A figure of the log itself is passed on as it is. One that rests on the shape of a model known by its name, or on assumed
-activations, is rounded down and said to be about right; where it contradicts what was seen, it is left out.
+A figure of the log itself is passed on as it is. One that rests on the shape of a model known by its name, or on
+assumed activations, is rounded down and said to be about right; where it contradicts what was seen, it is left out.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _facts(
     longest = _longest(stated, shape, setup, length, held, available)
     if longest is not None:
         yield _fact("derived.max_model_len_that_fits", longest.tokens, "longest", longest.exact)
-        words = f"{longest.tokens}" if longest.exact else f"{ABOUT}{longest.tokens}"
-        yield _fact("derived.longest_context", words, "longest", longest.exact)
+        if not longest.exact:  # an answer says so beside the value
+            yield _fact("derived.max_model_len_is_estimated", True, "longest", exact=True)
 
 
 def _fact(name: str, value: Scalar, source: str, exact: bool) -> Fact:

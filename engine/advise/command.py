@@ -31,7 +31,7 @@ def corrected(text: str, changes: Sequence[Change], knowledge: Knowledge) -> Cor
         return None
     applied = tuple(dict.fromkeys(change for _edit, change in found))
     again = command.parse(after, knowledge)
-    if not all(_holds(again, change) for change in applied):
+    if not again.is_server or not all(_holds(again, change) for change in applied):
         return None
     return CorrectedCommand(text, after, applied)
 
@@ -43,7 +43,11 @@ def combined(text: str, fixes: Sequence[tuple[str, Fix]], knowledge: Knowledge) 
     cured: list[str] = []
     for cause, fix in fixes:
         touched = {change.name for change in (done.changes if done else ())}
-        excluded = cause in cured or any(other in cured for other in fix.cautions) or any(one.name in touched for one in fix.changes)
+        excluded = (
+            cause in cured
+            or any(other in cured for other in fix.cautions)
+            or any(one.name in touched for one in fix.changes)
+        )
         found = None if excluded else corrected(done.after if done else text, fix.changes, knowledge)
         if found is not None:
             cured.append(cause)
@@ -67,8 +71,10 @@ def masked(text: str, knowledge: Knowledge) -> str:
             place = one.value_word
             raw = text[place.start : place.end]
             head = len(raw.partition("=")[0]) + 1 if place.start == one.word.start and "=" in raw else 0
-            quote = raw[-1:] if raw[-1:] in ("'", '"') else ""
-            opening = quote if raw[head : head + 1] == quote else ""
+            quote = (
+                raw[-1:] if raw[-1:] in ("'", '"') else '"' if one.quote.startswith("entry") else ""
+            )  # a bare * is YAML's
+            opening = quote if raw[head : head + 1] == quote or one.quote.startswith("entry") else ""
             places.append((place.start + head, place.end, f"{opening}{MASK}{quote}"))
     return mask(_spliced(text, places) or text)
 
@@ -76,7 +82,10 @@ def masked(text: str, knowledge: Knowledge) -> str:
 def _spliced(text: str, found: list[tuple[int, int, str]]) -> str | None:
     """The text with every edit made; None when two of them overlap."""
     after, limit = text, len(text)
-    for start, end, new in sorted(reversed(found), key=lambda one: (-one[0], -one[1])):
+    ordered = sorted(
+        enumerate(found), key=lambda one: (-one[1][0], -one[1][1], -one[0])
+    )  # the last of two in one place first
+    for _number, (start, end, new) in ordered:
         if end > limit or start > end:
             return None
         after = after[:start] + new + after[end:]
@@ -101,5 +110,11 @@ def _plain(value: str | None) -> str:
     """Equal for two spellings of one value."""
     text = "true" if value is None else value
     if text[:1] in "{[":
-        return "".join(text.split()).replace("'", '"').replace("True", "true").replace("False", "false").replace("None", "null")
+        return (
+            "".join(text.split())
+            .replace("'", '"')
+            .replace("True", "true")
+            .replace("False", "false")
+            .replace("None", "null")
+        )
     return text.lower()

@@ -49,7 +49,9 @@ def _way(one: Given | Place) -> str:
 def _valued(parsed: Parsed, given: list[Given], name: str) -> bool:
     """Whether a switch is written with a value here: a key, a keyword, a wrapper's option."""
     if given:
-        return _way(given[-1]).startswith(("entry", "python")) or (bool(parsed.dialect) and given[-1].value_word is not None)
+        return _way(given[-1]).startswith(("entry", "python")) or (
+            bool(parsed.dialect) and given[-1].value_word is not None
+        )
     place = parsed.flag_place
     if parsed.other_place is not None and own_name(name, parsed.dialect) is None:
         return False
@@ -71,7 +73,11 @@ def _switch(text: str, parsed: Parsed, change: Change, opposite: list[Given], gi
 def _word(one: Given, value: str, start: int, end: int) -> Edit | None:
     """`value` as one word between these places."""
     way = _way(one)
-    shown = written.scalar(value, way[4:], way[4:] in ('"', "'")) if way.startswith("item") else written.within(value, one.quote)
+    shown = (
+        written.scalar(value, way[4:], way[4:] in ('"', "'"))
+        if way.startswith("item")
+        else written.within(value, one.quote)
+    )
     return None if shown is None else (start, end, shown)
 
 
@@ -129,11 +135,26 @@ def _added_flag(parsed: Parsed, name: str, value: str | None) -> list[Edit]:
     way = _way(place)
     if way == "shell":
         shown = own if own.startswith("-") else f"--{own}"
-        return _known([_shell(place, f"{place.lead}{shown}{'' if value is None else ' ' + written.word(value)}{place.tail}", place.at, place.at)])
+        return _known(
+            [
+                _shell(
+                    place,
+                    f"{place.lead}{shown}{'' if value is None else ' ' + written.word(value)}{place.tail}",
+                    place.at,
+                    place.at,
+                )
+            ]
+        )
     if way.startswith("item"):
         return [(place.at, place.at, _items(place, own if own.startswith("-") else f"--{own}", value, way[4:]))]
     if way == "python":
-        return [(place.at, place.at, f"{place.lead}{written.key(name, '')}={written.literal(value or 'True', '')}{place.tail}")]
+        return [
+            (
+                place.at,
+                place.at,
+                f"{place.lead}{written.key(name, '')}={written.literal(value or 'True', '')}{place.tail}",
+            )
+        ]
     key = written.key(own, place.spelling)
     return [(place.at, place.at, f"{place.lead}{key}: {_entry_value(value or 'true', way)}{place.tail}")]
 

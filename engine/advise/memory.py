@@ -1,6 +1,6 @@
 """The arithmetic of GPU memory: what weights, one token and one request take, and what fits into what is left.
 
-Pure figures in, pure figures out. Everything is per GPU, in GiB of 2^30 bytes and as vLLM counts it, so that the results
+Pure figures in, pure figures out. Everything is per GPU, in GiB of 2^30 bytes and as vLLM counts it, so that results
 can be held against its start-up log. What nobody can know before a start, activations and CUDA graphs, is assumed, and
 every result that rests on it is marked by the caller.
 """
@@ -16,8 +16,8 @@ LARGE_MODEL = 50.0  # GiB of weights from which a profile run was seen to take h
 
 
 class Shape(Value):
-    """What of a model decides about memory. `latent` (MLA) stands for kv_heads and head_dim. `weights_gib` None where the
-    number of parameters is unknown; `measured` when it is the size of the files themselves."""
+    """What of a model decides about memory. `latent` (MLA) stands for kv_heads and head_dim. `weights_gib` None where
+    the number of parameters is unknown; `measured` when it is the size of the files themselves."""
 
     layers: int
     heads: int
@@ -109,7 +109,7 @@ def layers_of_rank(shape: Shape, setup: Setup) -> tuple[int, int]:
 
 
 def layer_bytes(shape: Shape, setup: Setup) -> float:
-    """Bytes that one token takes in one layer of one GPU. MLA keeps one vector for K and V that every GPU holds whole."""
+    """Bytes of one token in one layer of one GPU. MLA keeps one vector for K and V, which every GPU holds whole."""
     if shape.latent:
         return shape.latent * setup.kv_bytes
     return 2 * shape.kv_heads_of_rank(setup.tensor_parallel) * shape.head_dim * setup.kv_bytes

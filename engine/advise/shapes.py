@@ -14,10 +14,39 @@ if TYPE_CHECKING:
 
 # Bytes of one weight. Below 16 bits embeddings and scales stay, which makes 4 bits a little more than half a byte.
 WEIGHT_BYTES = {32: 4.0, 16: 2.0, 8: 1.0, 4: 0.57}
-_FOUR = ("awq", "gptq", "int4", "4bit", "w4a16", "bnb", "bitsandbytes", "nf4", "q4", "autoround", "nvfp4", "mxfp4", "fp4")
+_FOUR = (
+    "awq",
+    "gptq",
+    "int4",
+    "4bit",
+    "w4a16",
+    "bnb",
+    "bitsandbytes",
+    "nf4",
+    "q4",
+    "autoround",
+    "nvfp4",
+    "mxfp4",
+    "fp4",
+)
 _EIGHT = ("fp8", "int8", "8bit", "w8a8", "w8a16", "q8", "ptpc")
 # What a name says of the kind of copy and not of the shape.
-_COPIES = {"instruct", "chat", "it", "hf", "base", "gguf", "mlx", "quantized", "dynamic", "pt", "quant", "marlin", "sym", "g128"}
+_COPIES = {
+    "instruct",
+    "chat",
+    "it",
+    "hf",
+    "base",
+    "gguf",
+    "mlx",
+    "quantized",
+    "dynamic",
+    "pt",
+    "quant",
+    "marlin",
+    "sym",
+    "g128",
+}
 _WORDS = regex(r"[-_\s]+")
 _SIZE = regex(r"(?<![\d.])(\d{1,6}(?:\.\d{1,3})?)\s?(gib|gb|g\b|mib)", IGNORECASE)
 _COUNT = regex(r"(?<!\w)\d{1,3}\s?[x*×]\s?(?=\S)", IGNORECASE)  # "2x4090": how many there are
@@ -81,7 +110,8 @@ def gpu_memory(text: str, knowledge: Knowledge) -> tuple[str, float, bool] | Non
     stated = amount / 1024 if unit == "mib" else amount if exact else amount * _STICKER
     if name and (not exact and abs(stated - memory) <= memory * 0.1):
         return name, memory, False
-    return (name or f"{size[1]} {size[2]}", stated, exact) if stated > 0 else None
+    shown = f"{size[1]} {'GiB' if exact and unit == 'gib' else size[2]}"
+    return (f"{name} {shown}" if name else shown, stated, exact) if stated > 0 else None
 
 
 def _card(text: str, knowledge: Knowledge) -> tuple[str, float]:
@@ -116,8 +146,12 @@ def of_config(config: Mapping[str, Any], weight_bytes: int | None = None) -> Sha
     head_dim = _head_dim(text, heads)
     windowed, window, stateless = _kinds(text, layers)
     bits = _bits(config, text)
-    weights = weight_bytes / GIB if weight_bytes else parameters(text, heads, head_dim, layers) * WEIGHT_BYTES[bits] / GIB
-    positions = _maybe(text, ("max_position_embeddings", "n_positions", "seq_length", "max_sequence_length", "max_seq_len"))
+    weights = (
+        weight_bytes / GIB if weight_bytes else parameters(text, heads, head_dim, layers) * WEIGHT_BYTES[bits] / GIB
+    )
+    positions = _maybe(
+        text, ("max_position_embeddings", "n_positions", "seq_length", "max_sequence_length", "max_seq_len")
+    )
     return Shape(
         layers, heads, 0 if latent else _kv_heads(text, heads), 0 if latent else head_dim, latent, windowed, window,
         stateless, weights, weight_bytes is not None, bits, positions,
@@ -164,7 +198,9 @@ def _kinds(text: Mapping[str, Any], layers: int) -> tuple[int, int, int]:
     window = _maybe(text, ("sliding_window", "attention_chunk_size")) or 0
     kinds = text.get("layer_types") or text.get("layers_block_type")
     if isinstance(kinds, list) and len(kinds) == layers:
-        stateless = sum(1 for kind in kinds if str(kind) in ("linear_attention", "mamba", "mamba2", "conv", "recurrent"))
+        stateless = sum(
+            1 for kind in kinds if str(kind) in ("linear_attention", "mamba", "mamba2", "conv", "recurrent")
+        )
         windowed = sum(1 for kind in kinds if str(kind) == "sliding_attention") if window else 0
         return windowed, window if windowed else 0, stateless
     pattern = text.get("hybrid_override_pattern")
@@ -189,14 +225,15 @@ def _windowed(text: Mapping[str, Any], layers: int) -> int:
     if kind in ("gemma2", "gpt_oss"):
         return layers // 2
     positions = _maybe(text, ("max_position_embeddings",))
-    return layers if kind in ("mistral", "mixtral", "phi3", "starcoder2") and (text["sliding_window"] < (positions or 1 << 40)) else 0
+    narrower = text["sliding_window"] < (positions or 1 << 40)
+    return layers if narrower and kind in ("mistral", "mixtral", "phi3", "starcoder2") else 0
 
 
 def _bits(config: Mapping[str, Any], text: Mapping[str, Any]) -> int:
     stated = config.get("quantization_config") or text.get("quantization_config")
     if isinstance(stated, dict):
         groups = stated.get("config_groups")
-        first = next(iter(groups.values()), {}) if isinstance(groups, dict) else {}
+        first: Any = next(iter(groups.values()), {}) if isinstance(groups, dict) else {}
         in_group = first.get("weights") if isinstance(first, dict) else None
         number = stated.get("bits") or stated.get("w_bit") or (in_group or {}).get("num_bits")
         if isinstance(number, int) and number in WEIGHT_BYTES:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from engine.model import Fact
 
 _TRUST = ("answer", "command", "log", "environment", "metric", "context", "derived", "complaint")
-SECRET = ("-key", "-token", "password")  # flags with such names hold credentials
+# Flags and variables whose names end so hold credentials.
+SECRET = ("key", "token", "password", "passwd", "secret", "credentials")
 _SHARES = {"--gpu-memory-utilization": (0.05, 0.98)}  # settings that are a share: least and most that make sense
 
 
@@ -31,7 +32,7 @@ def known(facts: Sequence[Fact]) -> dict[str, str]:
 
 def _shown(fact: Fact) -> str:
     """The value as text, without credentials."""
-    if fact.name.startswith("args.") and fact.name.endswith(SECRET):
+    if fact.name.startswith(("args.", "env.")) and fact.name.lower().endswith(SECRET):
         return MASK
     return mask(fact.value) if isinstance(fact.value, str) else _text(fact.value)
 

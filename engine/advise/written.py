@@ -33,7 +33,9 @@ def scalar(value: str, style: str, is_text: bool = False) -> str:
 
 def escaped(value: str) -> str:
     """The inside of double quotes in YAML, JSON and Python."""
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return (
+        value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    )
 
 
 def literal(value: str, before: str) -> str:
@@ -60,7 +62,7 @@ def text_literal(value: str, before: str) -> str:
 
 
 def within(text: str, quote: str) -> str | None:
-    """`text`, which is right for the innermost way of `quote`, as it stands in the ways around it; None when it cannot."""
+    """`text`, right for the innermost way of `quote`, as it stands in the ways around it; None when it cannot."""
     for layer in reversed(quote.split(">")[:-1]):
         changed = _layer(text, layer)
         if changed is None:

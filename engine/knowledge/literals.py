@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+_FIRST_WORD = re.compile(r"[a-z0-9_]+", re.ASCII)
+_LAST_WORD = re.compile(r"[a-z0-9_]+$", re.ASCII)
 _INNER_WORD = re.compile(r"(?<=[^a-z0-9_])[a-z0-9_]+(?=[^a-z0-9_])", re.ASCII)
 MOST_REPEATS = 1_000  # RE2 refuses more
 MOST_ALTERNATIVES = 24  # literals that one pattern may stand for
 # What a healthy server writes all day: a literal that is part of it would make every such line a candidate.
 ORDINARY = (
-    'info:     127.0.0.1:40000 - "post /v1/chat/completions http/1.1" 200 ok "get /health http/1.1" 200 "get /metrics http/1.1" '
-    '"get /v1/models http/1.1" "post /v1/completions http/1.0" "post /v1/embeddings http/1.1" '
+    'info:     127.0.0.1:40000 - "post /v1/chat/completions http/1.1" 200 ok "get /health http/1.1" 200 '
+    '"get /metrics http/1.1" "get /v1/models http/1.1" "post /v1/completions http/1.0" "post /v1/embeddings http/1.1" '
     "[loggers.py:127] engine 000: avg prompt throughput: 0.0 tokens/s, avg generation throughput: 0.0 tokens/s, "
     "running: 0 reqs, waiting: 0 reqs, gpu kv cache usage: 0.0%, prefix cache hit rate: 0.0% "
     "[logger.py:39] received request chatcmpl-: prompt: params: samplingparams(n=1, temperature=0.7, max_tokens=16), "
@@ -50,17 +52,25 @@ def required(pattern: str, rare: bool = True) -> tuple[str, ...]:
 
 
 def by_word(found: Iterable[str]) -> dict[str, Any]:
-    """The literals by the longest whole word inside each: a text without that word cannot hold the literal. Those that
-    have none, because a longer word may go on at either end, stand under `wordless`."""
+    """The literals by the rarest whole word inside each: a text without that word cannot hold the literal. Those that
+    have none, because a longer word may go on at either end, stand under `wordless`. `edges` has of each literal the
+    longest beginning or end of a word: some word of the text must hold it."""
+    inner_words = {literal: [match.group() for match in _INNER_WORD.finditer(literal)] for literal in found}
+    often: dict[str, int] = {}
+    for inner in inner_words.values():
+        for word in set(inner):
+            often[word] = often.get(word, 0) + 1
     words: dict[str, list[str]] = {}
-    wordless = []
-    for literal in found:
-        inner = [match.group() for match in _INNER_WORD.finditer(literal)]
+    wordless, edges = [], {}
+    for literal, inner in inner_words.items():
         if inner:
-            words.setdefault(max(inner, key=len), []).append(literal)
+            words.setdefault(min(inner, key=lambda word: (often[word], -len(word))), []).append(literal)
         else:
             wordless.append(literal)
-    return {"words": {word: tuple(held) for word, held in words.items()}, "wordless": tuple(wordless)}
+        outer = [match.group() for match in (_FIRST_WORD.match(literal), _LAST_WORD.search(literal)) if match]
+        if outer and len(max(outer, key=len)) > 1:
+            edges[literal] = max(outer, key=len)
+    return {"words": {word: tuple(held) for word, held in words.items()}, "wordless": tuple(wordless), "edges": edges}
 
 
 def _refuse(tree: Any, pattern: str) -> None:
@@ -95,7 +105,7 @@ def _best(tree: Any, rare: bool) -> frozenset[str]:
             run = frozenset(before + after for before in run for after in exact)
             continue
         choices += [run, _of(op, argument, rare)]
-        run = frozenset({""}) if not exact else exact
+        run = exact or frozenset({""})
     usable = [choice for choice in choices if choice and "" not in choice]
 
     def worth(choice: frozenset[str]) -> tuple[bool, int, int]:

@@ -66,8 +66,8 @@ def parse(name: str, text: str) -> Document:
 
 
 class Node(Value):
-    """One node of a YAML text with its offsets in it, for an edit that leaves all else as it is. An anchor's node stands
-    wherever an alias names it. `style` is the quote of a scalar (`|` and `>` for blocks), `[` of a flow collection."""
+    """One node of a YAML text with its offsets in it, for an edit that leaves all else as it is. An anchor's node
+    stands wherever an alias names it. `style` is the quote of a scalar (`|`, `>` for blocks), `[` of a flow sequence."""
 
     kind: Literal["scalar", "sequence", "mapping"]
     start: int
@@ -97,20 +97,22 @@ class _Tree:
     def __init__(self, text: str, skipped: int) -> None:
         self.text, self.skipped = text, skipped
         self.documents: list[Node] = []
-        self.open: list[tuple[Any, list[Node], list[int]]] = []  # where it began, what it holds, where each of that ends
+        self.open: list[tuple[Any, list[Node], list[int]]] = []  # its start, its children, their ends
         self.anchors: dict[str, Node] = {}
 
     def take(self, event: Any) -> None:
-        if isinstance(event, yaml.CollectionStartEvent):
+        """The next event of the parser."""
+        kind = type(event)
+        if issubclass(kind, yaml.CollectionStartEvent):
             if len(self.open) >= DEEPEST:
                 raise ValueError(f"nested deeper than {DEEPEST} levels")
             self.open.append((event, [], []))
-        elif isinstance(event, yaml.CollectionEndEvent):
+        elif issubclass(kind, yaml.CollectionEndEvent):
             start, children, ends = self.open.pop()
             self._add(self._collection(start, event, children, ends), start.anchor)
-        elif isinstance(event, yaml.ScalarEvent):
+        elif kind is yaml.ScalarEvent:
             self._add(self._scalar(event), event.anchor)
-        elif isinstance(event, yaml.AliasEvent):
+        elif kind is yaml.AliasEvent:
             place, end = event.start_mark.index + self.skipped, event.end_mark.index + self.skipped
             self._add(self.anchors.get(event.anchor) or Node("scalar", place, end, "", "*"), None, end)
 
@@ -145,7 +147,9 @@ class _Tree:
         last = end.end_mark.index + self.skipped if flow or not children else ends[-1]
         if isinstance(start, yaml.SequenceStartEvent):
             return Node("sequence", first, last, "", "[" if flow else "", tuple(children))
-        return Node("mapping", first, last, "", "{" if flow else "", (), tuple(zip(children[::2], children[1::2], strict=False)))
+        return Node(
+            "mapping", first, last, "", "{" if flow else "", (), tuple(zip(children[::2], children[1::2], strict=False))
+        )
 
 
 def _line_of(error: Exception) -> int:
@@ -178,7 +182,9 @@ class _Builder:
         try:
             value = self.loader.construct_object(node)
         except (yaml.YAMLError, ValueError, ArithmeticError, LookupError, AttributeError):
-            raise self._error(node, f"{node.value[:60]!r} is no {node.tag.rpartition(':')[2]}; put it in quotes") from None
+            raise self._error(
+                node, f"{node.value[:60]!r} is no {node.tag.rpartition(':')[2]}; put it in quotes"
+            ) from None
         return value if value is None or isinstance(value, str | int | float) else node.value
 
     def _admit(self, node: Any, path: Path) -> None:

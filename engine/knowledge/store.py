@@ -306,5 +306,3 @@ def _forget_old(folder: str, newest: str) -> None:
     files = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending) and name != newest]
     for path in sorted(files, key=os.path.getmtime)[:-7]:
         os.unlink(path)
-
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.model import Fact, Origin, Value
 from engine.observe import command, complaint, context, derive, environment, lines, log, words
-from engine.observe.split import Parts, split
+from engine.observe.split import split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,10 @@ class Observation(Value):
 def observe(case: Case, knowledge: Knowledge) -> Observation:
     """All facts of `case`, each with its origin; what cannot be understood leaves no fact and raises nothing."""
     said, attachments = _own_words(case)
-    parts = split(said)
-    stated = case.command or parts.command or _command_in(case)
+    found = command.pasted(said)
+    rest = found.rest if found else said
+    parts = split(rest, environment.lines(rest))
+    commands: list[tuple[str, int | None, int]] = [(one, None, 1) for one in (case.command, parts.command, found.command if found else "") if one]
     facts: list[Fact] = []
     readings = []
     logs = [(None, [parts.log.encode("utf-8", "replace")])] if parts.log else []
@@ -39,6 +41,11 @@ def observe(case: Case, knowledge: Knowledge) -> Observation:
     for number, blocks in [*logs, *attachments]:
         kept = environment.Kept(blocks)
         reading = log.read(kept, knowledge.section("signs"))
+        started = command.in_file(kept.text(), knowledge) if number is not None else None
+        if started is not None:
+            commands.append((started.command, number, started.line))
+            if not started.rest and not (reading.milestones or reading.statistics.lines or reading.arguments):
+                continue  # a command and no log: that it shows no failure says nothing
         if number is not None:
             pasted.append(environment.Text(kept.text(), str(number), number))
         readings.append(reading)
@@ -46,7 +53,9 @@ def observe(case: Case, knowledge: Knowledge) -> Observation:
     heard = complaint.hear(parts.words, knowledge)
     facts += heard.facts
     facts += _quoted(parts.words, "complaint", knowledge) if parts.words != parts.log.strip() else []
-    facts += command.facts(stated, knowledge) if stated else []
+    commands += [(one, None, 1) for one in [_command_in(case, knowledge)] if one and not commands]
+    for one, number, line in commands:
+        facts += command.facts(one, knowledge, "command", number, line)
     facts += context.facts(case.context, knowledge)
     for where, text in context.texts(case.context):
         facts += _searched(where, text, knowledge)
@@ -56,13 +65,19 @@ def observe(case: Case, knowledge: Knowledge) -> Observation:
     facts += shown
     readings = [_as_output(reading, shown) for reading in readings]
     facts += derive.from_facts(facts, knowledge)
-    return Observation(tuple(facts), parts.words, heard.kinds, heard.unknown, tuple(readings), stated)
+    return Observation(tuple(facts), parts.words, heard.kinds, heard.unknown, tuple(readings), commands[0][0] if commands else "")
+
+
+def _speaks(reading: log.Reading) -> bool:
+    """Whether it holds lines that only a server's log has."""
+    shows = any(hit.role in ("root", "failure", "aftermath") for hit in reading.hits)
+    return bool(shows or reading.milestones or reading.statistics.lines or reading.exceptions or reading.arguments)
 
 
 def _as_output(reading: log.Reading, shown: list[Fact]) -> log.Reading:
     """A list of packages names vLLM and is no log of it: that it shows no failure says nothing."""
     outputs = any(fact.origin.kind == "environment" for fact in shown)
-    speaks = reading.hits or reading.milestones or reading.statistics.lines or reading.exceptions or reading.arguments
+    speaks = _speaks(reading)
     scraped = any(fact.origin.kind == "metric" for fact in shown)
     return reading.but(is_vllm=False) if outputs and not speaks and not scraped else reading
 
@@ -109,10 +124,11 @@ def _head(attachment: Attachment) -> tuple[bytes, Iterator[bytes]]:
     return b"".join(head)[:HEAD], whole()
 
 
-def _command_in(case: Case) -> str:
+def _command_in(case: Case, knowledge: Knowledge) -> str:
     """A start command that the context states somewhere."""
-    for _where, text in context.texts(case.context):
-        found = split(text).command
+    for where, text in context.texts(case.context):
+        pasted = command.in_file(text, knowledge) if where.endswith("command") else command.pasted(text)
+        found = pasted.command if pasted else split(text).command
         if found:
             return found
     return ""
@@ -132,6 +148,8 @@ def _quoted(text: str, kind: str, knowledge: Knowledge) -> list[Fact]:
 def _searched(where: str, text: str, knowledge: Knowledge) -> Iterator[Fact]:
     """Signs, concepts and flags in a text of the context; its concepts count as near, since they were not the complaint."""
     yield from _quoted(text, "context", knowledge)
+    if environment.lines(text):  # what a tool prints are no words of the operator
+        return
     for fact in complaint.hear(text, knowledge, "context").facts:
         family = fact.name.partition(".")[0]
         if family not in {"lexical", "stage"} and not (family == "says" and where.startswith("gpu")):

@@ -22,7 +22,7 @@ _NO_GPU = ("v0", "v1")  # vLLM's engines
 _OTHER_PRODUCT = regex(
     r"(?:flash.?infer|flash.?attn|xformers|torchvision|torchaudio|tokenizers|transformers|xgrammar|outlines|safetensors|peft"
     r"|huggingface.?hub|accelerate|bitsandbytes|autoawq|auto-gptq|compressed.tensors|llguidance|lmcache|sglang|lmdeploy|ollama"
-    r"|deepspeed|fastapi|uvicorn|starlette|tiktoken|triton|nixl|ray|litellm|langchain\w*)[ =:@v-]{0,4}(?:version|版本)?[ =:v]{0,3}$"
+    r"|deepspeed|fastapi|uvicorn|starlette|tiktoken|triton|nixl|ray|litellm|langchain\w*)[ =<>~!:@v-]{0,4}(?:version|版本)?[ =:v]{0,3}$"
 )
 _VARIABLE = regex(r"\b((?:VLLM|NCCL|GLOO|CUDA|HF|HUGGINGFACE|TORCH|PYTORCH|RAY|HIP|ROCR|OMP|MASTER)_[A-Z0-9_]{1,60}) ?= ?([\w.:/,-]{1,200})")
 _PLATFORM = {

@@ -133,8 +133,14 @@ def _named_flags(facts: list[Fact], knowledge: Knowledge) -> Iterator[tuple[str,
         if fact.name == "mentions.flag" or fact.name == "log.flag":
             named = str(fact.value).partition("=")[0].split()
             yield canonical(named[0], knowledge) if named else "", fact.origin
-        elif fact.name.startswith("args.") and fact.origin.kind == "command" and fact.origin.text.startswith("--"):
+        elif fact.name.startswith("args.") and fact.origin.kind == "command" and _is_long(fact):
             yield f"--{fact.name[5:]}", fact.origin
+
+
+def _is_long(fact: Fact) -> bool:
+    """Whether a flag was given by a name that the reference must know: `-O3` is none, nor is an option of docker's."""
+    written = fact.origin.text.lstrip("\"'")
+    return fact.name != "args.docker-ipc" and (written.startswith("--") or not written.startswith("-"))
 
 
 def _of_flag(name: str, origin: Origin, version: Range | None, knowledge: Knowledge) -> Iterator[Fact]:

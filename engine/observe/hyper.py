@@ -1,4 +1,4 @@
-"""Finds the literals of a large log with Hyperscan. The only importer of hyperscan; without it there is `scan.by_words`.
+"""Finds the literals of a large log with Hyperscan. The only importer of it; without it there is `scan.by_words`.
 
 The database depends on the literals, on Hyperscan and on the processor. It is compiled when a large log first needs it
 (a tenth of a second) and kept in the user's cache folder under a name made of all three.

@@ -1,11 +1,10 @@
 """Bytes of any size and quality -> text in pieces of whole lines, in bounded memory; and what stands before a message.
 
-Nothing is refused: invalid UTF-8 becomes replacement characters, UTF-16 from a Windows redirection is recognised, a line
-without end is handed on in pieces that overlap, so that a pattern cannot fall into the cut.
+Nothing is refused: invalid UTF-8 becomes replacement characters, UTF-16 from a Windows redirection is recognised, a
+line without end is handed on in pieces that overlap, so that a pattern cannot fall into the cut.
 """
 
 from __future__ import annotations
-
 
 from bisect import bisect_right
 
@@ -28,11 +27,13 @@ _PREFIXES = regex(
     r"^(?:"
     r"(?P<service>[\w.-]{1,60})\s{0,20}\|\s"  # docker compose
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,]{0,12}(?:Z|[+-]\d\d:?\d\d)?\s{1,3}(?:std(?:out|err) [FP] )?"  # kubernetes
-    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<host>\S{1,60}) (?P<unit>[\w./-]{1,60})\[(?P<unitpid>\d{1,8})\]:\s"  # journald
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<host>\S{1,60}) (?P<unit>[\w./-]{1,60})"  # journald
+    r"\[(?P<unitpid>\d{1,8})\]:\s"
     r"|\((?P<name>[\w.:\-]{1,40})(?: (?P<detail>(?:pid|ip|rank|node)=[^)]{1,60}))?\)\s?"  # (EngineCore_DP0 pid=12)
     r"|\((?:[\w.:\- ]{1,40}(?:(?:pid|ip|rank|node)=[^)]{1,60})?)\)\s?"
     r"|\[(?:pod/(?P<pod>[\w.-]{1,80})|pod|(?P<torchrun>rank\d{1,4}))[^\]]{0,80}\]:?\s?"  # kubectl --prefix, torchrun
-    r"|(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)\s{1,3}\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\s(?:\[?[\w./<>-]{1,80}:\d{1,6}\]\s?)?"
+    r"|(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)\s{1,3}\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\s"
+    r"(?:\[?[\w./<>-]{1,80}:\d{1,6}\]\s?)?"
     r"|(?P<plain>DEBUG|INFO|WARNING|ERROR|CRITICAL):\s{1,6}"
     r")"
 )
@@ -187,8 +188,8 @@ def _said(record: Mapping[str, object]) -> bytes:
 def around(text: AnyStr, at: int) -> tuple[int, int]:
     """Start and end of the line at `at`, cut to a window that a pattern may look at."""
     newline = b"\n" if isinstance(text, bytes) else "\n"
-    start = text.rfind(newline, max(0, at - WINDOW), at) + 1 or max(0, at - WINDOW)  # type: ignore[arg-type]
-    end = text.find(newline, at, at + WINDOW)  # type: ignore[arg-type]
+    start = text.rfind(newline, max(0, at - WINDOW), at) + 1 or max(0, at - WINDOW)
+    end = text.find(newline, at, at + WINDOW)
     return start, end if end >= 0 else min(len(text), at + WINDOW)
 
 

@@ -13,11 +13,11 @@ from engine.observe.statistics import Statistics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 MOST_UNEXPLAINED = 40  # different exceptions without a sign that are kept
-MOST_TRIED = 8  # places of one line at which an exception is looked for
+MOST_WINDOWS = 100  # places of one line at which signs are looked for: a line need have no end
 MOST_MATCHES = 10_000  # matches that are kept; later ones only count
 MOST_COUNTED = 100_000  # matches of one sign from which a flood of it is no longer counted line by line
 MOST_MILESTONES = progress.MOST
@@ -139,7 +139,7 @@ class _Reader:
         self.arguments: tuple[Mapping[str, str], int] | None = None
         self.unexplained: dict[str, Unexplained] = {}
         self.repeated: dict[str, int] = {}
-        self.tried = 0, 0  # the line last looked at for an exception, and how often: a line need have no end
+        self.tried = 0, 0  # the line last looked at, and at how many places
         self.statuses: dict[str, int] = {}
         self.is_vllm = False
 
@@ -150,7 +150,7 @@ class _Reader:
         found = self.scan(data)
         self._judge(data, found, numbers)
         self._extras(data, found.present, numbers)
-        self.progress.feed(data, found.present, numbers)
+        self.progress.feed(data, found, numbers)
         self.next_line = numbers.at(len(data))
         self.ended = data.endswith(b"\n")
 
@@ -165,6 +165,9 @@ class _Reader:
     def _judge(self, data: bytes, found: scan.Found, numbers: lines.Numbers) -> None:
         for start in sorted(found.lines.keys() | found.names):
             line = _Line(data, start, numbers)
+            self.tried = line.number, self.tried[1] + 1 if line.number == self.tried[0] else 1
+            if self.tried[1] > MOST_WINDOWS:
+                continue
             if not self._match(line, sorted(found.lines.get(start, ()))) and start in found.names:
                 self._note_exception(line)
 
@@ -204,11 +207,6 @@ class _Reader:
             )  # fmt: skip
 
     def _note_exception(self, line: _Line) -> None:
-        if line.number != self.tried[0]:
-            self.tried = line.number, 0
-        self.tried = line.number, self.tried[1] + 1
-        if self.tried[1] > MOST_TRIED:
-            return
         said = line.said()
         if not _EXCEPTION.match(said.text):
             return

@@ -1,4 +1,4 @@
-"""Scrapes of /metrics -> facts. Names old and new are one; of two scrapes of a server only what happened between counts.
+"""Scrapes of /metrics -> facts. Names old and new are one; of two scrapes of a server only what lies between counts.
 
 A number alone is no trouble: a judgement needs enough requests behind it, so that a server that is idle, fresh or still
 warm from its first request shows nothing wrong.
@@ -6,176 +6,30 @@ warm from its first request shows nothing wrong.
 
 from __future__ import annotations
 
-from engine.lazy import regex
-from engine.model import Fact, Origin, Value
-from engine.observe.environment.seen import rows
+from engine.model import Fact, Origin
+from engine.observe.scrape import ENOUGH, Scrape, Window, by_server
 from engine.observe.statistics import FREE, FULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine.model import Grade, Scalar
     from engine.observe.environment import Text
 
-_SAMPLE = regex(
-    r"(?:ray_)?(vllm[:_]\w{1,100}|http_requests_total|process_\w{1,60})"
-    r'(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})? +([-+.\w]{1,40})(?: \d{1,20})?\s*$'
-)
-_LABEL = regex(r'(\w+)="((?:[^"\\]|\\.)*)"')
-_PAUSE = regex(r"# (\d{1,6}(?:\.\d{1,6})?) s after the scrape before")
-_SUCCESSORS = {
-    "gpu_cache_usage_perc": "kv_cache_usage_perc",
-    "gpu_prefix_cache_hits": "prefix_cache_hits",
-    "gpu_prefix_cache_queries": "prefix_cache_queries",
-    "time_per_output_token_seconds": "inter_token_latency_seconds",
-    "time_in_queue_requests": "request_queue_time_seconds",
-}
-_PARTS = ("_bucket", "_count", "_sum", "_created", "_total")
-_LONGEST = 4_000  # characters of a sample: the labels of cache_config_info are long
-
-ENOUGH = 20  # requests from which a share or a percentile means something
+VANISHED = 5  # requests that nobody waited for
 MANY = 100  # requests from which low reuse of prefixes is no accident
 LONG_PROMPTS = 50_000  # tokens looked up in the prefix cache, from which its hit rate means something
 SLOW_FIRST, SLOW_NEXT = 2.0, 0.1  # seconds: 95th percentile of the first token, median of each further one
 UNEVEN = 10.0  # times the median that the 99th percentile of the gap between tokens may be
 
 
-class Sample(Value):
-    labels: Mapping[str, str]
-    value: float
-    line: int
-    text: str
-
-
-class Scrape:
-    """The samples of one scrape by the metric's present name without vllm: and _total."""
-
-    def __init__(self, one: Text) -> None:
-        self.place = one
-        self.samples: dict[str, list[Sample]] = {}
-        self.pause: float | None = None
-        for line, row in rows(one.text, _LONGEST):
-            match = _SAMPLE.match(row)
-            if match:
-                self._add(match[1], match[2] or "", match[3], line, row)
-            elif row.startswith("# ") and (paused := _PAUSE.match(row)) is not None:
-                self.pause = float(paused[1])
-
-    def _add(self, name: str, labels: str, value: str, line: int, row: str) -> None:
-        try:
-            number = float(value)
-        except ValueError:
-            return
-        if abs(number) < 1e18:  # neither NaN nor an infinity
-            known = {key: text for key, text in _LABEL.findall(labels)}
-            self.samples.setdefault(_present(name), []).append(Sample(known, number, line, row))
-
-    def total(self, name: str, **labels: str) -> float:
-        """The sum over all samples with these labels; 0 where there is none."""
-        found = (one for one in self.samples.get(name, ()) if labels.items() <= one.labels.items())
-        return sum(one.value for one in found)
-
-    def most(self, name: str) -> float | None:
-        return max((one.value for one in self.samples.get(name, ())), default=None)
-
-    def counters(self) -> dict[str, float]:
-        """Everything that only grows while the engine works."""
-        names = ("generation_tokens", "prompt_tokens", "iteration_tokens_total_count", "request_success", "num_preemptions")
-        return {name: self.total(name) for name in names if name in self.samples}
-
-    def identity(self) -> object:
-        """What stays the same between scrapes of one server and differs between two servers; None where nothing tells."""
-        begun = self.most("process_start_time_seconds")
-        created = [one.value for name, samples in self.samples.items() if name.endswith("_created") for one in samples[:1]]
-        return begun if begun is not None else min(created, default=None)
-
-
-def _present(name: str) -> str:
-    """The present name of a metric. The parts of a histogram keep their endings, a counter loses its _total."""
-    name = name[5:] if name.startswith("vllm") else name
-    ending = next((part for part in _PARTS if name.endswith(part)), "")
-    stem = name[: len(name) - len(ending)]
-    if ending == "_total" and stem == "iteration_tokens":
-        return name
-    return _SUCCESSORS.get(stem, stem) + ("" if ending == "_total" else ending)
-
-
-class Window:
-    """What happened to one server: since its start, or between the first and the last of its scrapes."""
-
-    def __init__(self, scrapes: Sequence[Scrape]) -> None:
-        self.now, self.before = scrapes[-1], scrapes[0] if len(scrapes) > 1 else None
-        self.scrapes = scrapes
-        self.seconds = sum(one.pause or 0.0 for one in scrapes[1:])
-
-    def grown(self, name: str, **labels: str) -> float:
-        """How much a counter has grown."""
-        return max(0.0, self.now.total(name, **labels) - (self.before.total(name, **labels) if self.before else 0.0))
-
-    def count(self, histogram: str) -> float:
-        return self.grown(f"{histogram}_count")
-
-    def mean(self, histogram: str) -> float | None:
-        count = self.count(histogram)
-        return self.grown(f"{histogram}_sum") / count if count >= ENOUGH else None
-
-    def percentile(self, histogram: str, share: float) -> float | None:
-        """The value that `share` of the observations stay below, straight between the bounds of its bucket."""
-        count = self.count(histogram)
-        if count < ENOUGH:
-            return None
-        below, lower = 0.0, 0.0
-        for bound, grown in self._buckets(f"{histogram}_bucket"):
-            if grown >= share * count:
-                return bound if grown == below else lower + (bound - lower) * (share * count - below) / (grown - below)
-            below, lower = grown, bound
-        return lower or None
-
-    def _buckets(self, name: str) -> list[tuple[float, float]]:
-        bounds = {one.labels.get("le", "") for one in self.now.samples.get(name, ())}
-        known = {float(bound): bound for bound in bounds if bound.replace(".", "", 1).isdigit() and len(bound) < 20}
-        return [(number, self.grown(name, le=known[number])) for number in sorted(known)]
-
-    def requests(self) -> float:
-        return max(self.grown("request_success"), self.count("time_to_first_token_seconds"), self.count("e2e_request_latency_seconds"))
-
-    def line(self, name: str) -> Sample:
-        """The sample that evidence quotes: the largest of that name."""
-        found = [one for part in (name, f"{name}_count", f"{name}_sum") for one in self.now.samples.get(part, ())]
-        return max(found, key=lambda one: one.value, default=Sample({}, 0.0, 1, name))
-
-
 def facts(texts: Sequence[Text]) -> list[Fact]:
     """What the scrapes say, each server by itself, then the servers beside each other."""
     scrapes = [found for one in texts if (found := Scrape(one)).samples]
-    windows = [Window(series) for series in _series(scrapes)]
+    windows = [Window(series) for series in by_server(scrapes)]
     out = [fact for window in windows for fact in _of_server(window)]
     return out + list(_of_replicas(windows))
-
-
-def _series(scrapes: Sequence[Scrape]) -> list[list[Scrape]]:
-    """The scrapes by server, each in the order of its counters."""
-    groups: list[list[Scrape]] = []
-    for scrape in scrapes:
-        group = next((group for group in groups if _is_same(group[-1], scrape)), None)
-        if group is None:
-            groups.append([scrape])
-        else:
-            group.append(scrape)
-    for group in groups:
-        group.sort(key=lambda one: sum(one.counters().values()))
-    return groups
-
-
-def _is_same(one: Scrape, other: Scrape) -> bool:
-    first, second = one.identity(), other.identity()
-    if first is not None and second is not None:
-        return first == second
-    if first is not second or not one.counters():
-        return False
-    before, after = one.counters(), other.counters()
-    return before.keys() == after.keys() and (all(before[n] <= after[n] for n in before) or all(before[n] >= after[n] for n in before))
 
 
 def _fact(window: Window, name: str, value: Scalar, metric: str, topic: str, grade: Grade = "exact") -> Fact:
@@ -212,6 +66,8 @@ def _of_queue(window: Window) -> Iterator[Fact]:
         yield _fact(window, "stats.kv_usage", round(usage, 1), names[2], topic)
         yield _fact(window, "stats.kv_usage_max", round(max(row[2] for row in series), 1), names[2], topic)
         deferred = window.now.total("num_requests_waiting_by_reason", reason="deferred")
+        if _is_frozen(window):
+            return  # everything waits for the engine, whatever else is full or free
         if deferred and deferred >= waiting:
             yield _fact(window, "stats.deferred", True, "num_requests_waiting_by_reason", topic)
         elif any(row[1] > 0 and row[2] >= FULL for row in series):
@@ -220,8 +76,6 @@ def _of_queue(window: Window) -> Iterator[Fact]:
             yield _fact(window, "stats.queue_with_free_kv", True, names[1], topic)
         elif running and usage >= FULL:
             yield _fact(window, "stats.kv_nearly_full", True, names[2], topic)
-    if not any(row[0] or row[1] for row in series):
-        yield _fact(window, "stats.idle", True, names[0], topic)
 
 
 def _of_progress(window: Window) -> Iterator[Fact]:
@@ -234,13 +88,22 @@ def _of_progress(window: Window) -> Iterator[Fact]:
         yield _fact(window, "stats.generation", round(rate, 1), "generation_tokens", topic)
         if running and 0 < rate < 5 * running:
             yield _fact(window, "stats.throughput_low", True, "generation_tokens", topic)
-    opened = min(one.total("num_requests_running") + one.total("num_requests_waiting") for one in window.scrapes)
-    long_enough = window.seconds >= 3 or not window.seconds
-    if window.before and opened and long_enough and window.now.counters() == window.before.counters() != {}:
+    if _is_frozen(window):
         yield _fact(window, "stats.frozen", True, "num_requests_running", topic)
-    awake = [one.value for one in window.now.samples.get("engine_sleep_state", ()) if one.labels.get("sleep_state") == "awake"]
+    awake = [
+        one.value
+        for one in window.now.samples.get("engine_sleep_state", ())
+        if one.labels.get("sleep_state") == "awake"
+    ]
     if awake and not any(awake):
         yield _fact(window, "stats.asleep", True, "engine_sleep_state", topic)
+
+
+def _is_frozen(window: Window) -> bool:
+    """Whether requests were open for some seconds and not one token, request or preemption was counted."""
+    opened = min(one.total("num_requests_running") + one.total("num_requests_waiting") for one in window.scrapes)
+    long_enough = window.seconds >= 3 or not window.seconds
+    return bool(window.before and opened and long_enough and window.now.counters() == window.before.counters() != {})
 
 
 def _of_preemptions(window: Window) -> Iterator[Fact]:
@@ -264,12 +127,12 @@ def _of_latency(window: Window) -> Iterator[Fact]:
         usual = window.percentile(first, 0.5) or 0.0
         if late >= SLOW_FIRST and usual >= SLOW_FIRST / 10:
             yield from _of_first_token(window, mean, queue)
-    usual, worst = window.percentile(gap, 0.5), window.percentile(gap, 0.99)
-    if usual is not None and worst is not None and window.requests() >= ENOUGH:
-        yield _fact(window, "stats.token_gap", round(usual, 4), gap, "token-gap")
-        if usual >= SLOW_NEXT:
+    median, worst = window.percentile(gap, 0.5), window.percentile(gap, 0.99)
+    if median is not None and worst is not None and window.requests() >= ENOUGH:
+        yield _fact(window, "stats.token_gap", round(median, 4), gap, "token-gap")
+        if median >= SLOW_NEXT:
             yield _fact(window, "stats.tokens_slow", True, gap, "token-gap")
-        elif worst >= max(UNEVEN * usual, 2 * SLOW_NEXT):
+        elif worst >= max(UNEVEN * median, 2 * SLOW_NEXT):
             yield _fact(window, "stats.tokens_uneven", True, gap, "token-gap")
 
 
@@ -290,13 +153,33 @@ def _of_endings(window: Window) -> Iterator[Fact]:
     for reason in ("abort", "error") if finished >= ENOUGH else ():
         share = 100 * window.grown("request_success", finished_reason=reason) / finished
         yield _fact(window, f"stats.{reason}_share", round(share, 1), "request_success", reason)
-    served = [one for one in window.now.samples.get("http_requests", ()) if one.labels.get("handler", "").startswith("/v1/")]
+    yield from _of_vanished(window, finished)
+    served = [
+        one for one in window.now.samples.get("http_requests", ()) if one.labels.get("handler", "").startswith("/v1/")
+    ]
     calls = window.grown("http_requests", method="POST")
     broken = window.grown("http_requests", method="POST", status="5xx")
     if served and calls >= ENOUGH:
         worst = max(served, key=lambda one: (one.labels.get("status") == "5xx", one.value))
-        origin = Origin("metric", worst.text[:300], f"metric:{window.now.place.where}:http", file=window.now.place.file, line=worst.line)
+        origin = Origin(
+            "metric",
+            worst.text[:300],
+            f"metric:{window.now.place.where}:http",
+            file=window.now.place.file,
+            line=worst.line,
+        )
         yield Fact("stats.server_error_share", round(100 * broken / calls, 1), origin)
+
+
+def _of_vanished(window: Window, finished: float) -> Iterator[Fact]:
+    """Requests that had a first token and neither finished nor are open: vLLM does not count all whose client left."""
+    begun = window.count("time_to_first_token_seconds")
+    opened = window.grown("num_requests_running") + window.grown("num_requests_waiting")
+    lost = begun - finished - opened
+    if lost >= VANISHED and lost >= begun / 10:
+        yield _fact(
+            window, "stats.vanished_share", round(100 * lost / begun, 1), "time_to_first_token_seconds", "vanished"
+        )
 
 
 def _of_caches(window: Window) -> Iterator[Fact]:
@@ -308,7 +191,12 @@ def _of_caches(window: Window) -> Iterator[Fact]:
     looked_up = window.grown("prefix_cache_queries")
     stated = window.now.most("gpu_prefix_cache_hit_rate")
     busy = window.requests() >= MANY
-    if busy and not off and max(looked_up, window.grown("prompt_tokens")) >= LONG_PROMPTS and (looked_up or stated is not None):
+    if (
+        busy
+        and not off
+        and max(looked_up, window.grown("prompt_tokens")) >= LONG_PROMPTS
+        and (looked_up or stated is not None)
+    ):
         rate = 100 * (window.grown("prefix_cache_hits") / looked_up if looked_up else stated or 0.0)
         metric = "prefix_cache_hits" if looked_up else "gpu_prefix_cache_hit_rate"
         yield _fact(window, "stats.prefix_hit_rate", round(max(0.0, rate), 1), metric, "prefix-cache")
@@ -336,7 +224,13 @@ def _of_replicas(windows: Sequence[Window]) -> Iterator[Fact]:
         engines = [one.labels.get("engine", "") for one in window.now.samples.get("num_requests_running", ())]
         for engine in dict.fromkeys(engines):
             labels = {"engine": engine} if engine else {}
-            loads.append((window.now.total("num_requests_waiting", **labels), window.now.total("num_requests_running", **labels), window))
+            loads.append(
+                (
+                    window.now.total("num_requests_waiting", **labels),
+                    window.now.total("num_requests_running", **labels),
+                    window,
+                )
+            )
     if len(loads) < 2:
         return
     queued, running, window = max(loads, key=lambda load: load[:2])

@@ -32,7 +32,9 @@ def facts(stated: Sequence[Fact], version: Range, knowledge: Knowledge) -> Itera
         if fact.name == "torch.version":
             yield from _of_torch(fact, pins, {str(entry["torch"]) for entry in near})
         else:
-            yield from _of_transformers(fact, [str(entry["transformers"]) for entry in near if entry.get("transformers")])
+            yield from _of_transformers(
+                fact, [str(entry["transformers"]) for entry in near if entry.get("transformers")]
+            )
 
 
 def _releases(knowledge: Knowledge) -> list[Release]:
@@ -49,9 +51,13 @@ def _same_minor(number: str, version: Range) -> bool:
 
 
 def _near(releases: Sequence[Release], version: Range) -> list[Mapping[str, Any]]:
-    """The release itself, or those that the stated version may be and lies between; none for a version beyond them all."""
+    """The release itself, or those that the version may be and lies between; none for one beyond them all."""
     inside = [entry for release, entry in releases if intersect(release, version)]
-    exact = [entry for release, entry in releases if release == version or (release.low <= version.low and version.high <= release.high)]
+    exact = [
+        entry
+        for release, entry in releases
+        if release == version or (release.low <= version.low and version.high <= release.high)
+    ]
     if exact:
         return exact
     below = [entry for release, entry in releases if release.high < version.low]

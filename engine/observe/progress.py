@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engine.observe.lines import Numbers
-    from engine.observe.scan import Literals
+    from engine.observe.scan import Found, Literals
 
 MOST = 10_000  # changes of stage that are kept, so that no log fills the memory; the last one always is
 
@@ -31,20 +31,20 @@ class Progress:
         self._rows: Any = literals.source["signs"]
         self._known: Mapping[str, tuple[int, ...]] = literals.source["literals"]
         self._signs = {n: (self._rows[n][1], str(self._rows[n][3])) for n in sorted(literals.milestones)}
-        self._noise: list[tuple[str, str]] | None = None
+        self._noise = {n: row[1] for n, row in enumerate(self._rows) if row[2] == "noise"}
 
-    def feed(self, data: bytes, present: Iterable[str], numbers: Numbers) -> None:
-        """Adds the milestones of a piece, in which the literals `present` occur."""
+    def feed(self, data: bytes, found: Found, numbers: Numbers) -> None:
+        """Adds the milestones of a piece in which the scanner found what `found` says."""
         literals: dict[int, list[str]] = {}
-        for literal in present:
+        for literal in found.present:
             for n in self._known.get(literal, ()):
                 if n in self._signs:
                     literals.setdefault(n, []).append(as_folded(literal))
         now = self.changes[-1][1] if self.changes else ""
         if any(self._signs[n][1] != now for n in literals):
-            self._walk(data, literals, numbers)
+            self._walk(data, literals, found, numbers)
 
-    def _walk(self, data: bytes, literals: Mapping[int, list[str]], numbers: Numbers) -> None:
+    def _walk(self, data: bytes, literals: Mapping[int, list[str]], found: Found, numbers: Numbers) -> None:
         text = folded(data)
         at = 0
         places: dict[int, int] = {}  # the next line of each sign, where it is known
@@ -62,7 +62,7 @@ class Progress:
                 return
             start, n = nearest
             line = line_from(data, start)
-            if not self._is_noise(line, text[start : start + len(line)]):
+            if not self._is_noise(line, found.lines.get(start, ())):
                 stage = self._signs[n][1]
                 self.changes[MOST:] = [(numbers.at(start), stage)]
                 if stage not in self.times and (time := time_of(data, start, line)):
@@ -82,15 +82,6 @@ class Progress:
             places = {literal: text.find(literal, after) if one < after else one for literal, one in places.items()}
         return len(text)
 
-    def _is_noise(self, line: bytes, text: str) -> bool:
+    def _is_noise(self, line: bytes, possible: Iterable[int]) -> bool:
         """Whether the line is one of those that mean nothing whatever they quote."""
-        if self._noise is None:
-            self._noise = [
-                (as_folded(literal), self._rows[n][1])
-                for literal, held in self._known.items()
-                for n in held
-                if self._rows[n][2] == "noise"
-            ]
-        return any(
-            literal in text and pattern.search(expression, line) is not None for literal, expression in self._noise
-        )
+        return any(n in self._noise and pattern.search(self._noise[n], line) is not None for n in possible)

@@ -85,7 +85,7 @@ def _skew(first: Reading, other: Reading) -> float:
 
 
 def _failures(reading: Reading) -> list[tuple[Hit | Unexplained, int]]:
-    """Failures with their rank: what the server reports as an error, what it only mentions, what follows from others."""
+    """Failures with their rank: what is reported as an error, what is only mentioned, what follows from others."""
     found: list[tuple[Hit | Unexplained, int]] = []
     for hit in reading.hits:
         if hit.role in ("root", "failure"):

@@ -47,6 +47,7 @@ class Literals:
         self.source = signs
         self.words: Mapping[str, tuple[str, ...]] = signs["words"]
         self.wordless: tuple[str, ...] = signs["wordless"]
+        self.edges: Mapping[str, str] = signs["edges"]
         self.milestones = {n for n, row in enumerate(signs["signs"]) if row[2] == "milestone"}
         self._literals: Mapping[str, tuple[int, ...]] = signs["literals"]
 
@@ -82,11 +83,15 @@ def by_words(literals: Literals) -> Scanner:
         found = Found()
         found.present.update(mark for mark in MARKS if as_folded(mark) in text)
         found.present.update((ANSWERED, OTHERWISE) if " http/" in found.present else ())
+        words = set(word.findall(text))
+        vocabulary, edges = " ".join(words), literals.edges
         for literal in literals.wordless:
-            _search(text, literal, literals, found)
-        for known in literals.words.keys() & set(word.findall(text)):
-            for literal in literals.words[known]:
+            if edges.get(literal, "") in vocabulary:
                 _search(text, literal, literals, found)
+        for known in literals.words.keys() & words:
+            for literal in literals.words[known]:
+                if edges.get(literal, "") in vocabulary:
+                    _search(text, literal, literals, found)
         for failure in FAILURES:
             _names(text, failure, found.names)
         for ending in NAMES:

@@ -42,15 +42,15 @@ class Parts(Value):
     log_line: int = 1
 
 
-def split(text: str) -> Parts:
+def split(text: str, outputs: frozenset[int] = frozenset()) -> Parts:
     """Words, log and command of `text`, in the order in which they stand. Lines that could be either go with their
-    neighbours above."""
+    neighbours above. `outputs` are the rows, counted from 0, that are known to be printed by a tool."""
     rows = text.splitlines()
     if len(rows) == 1:
         return _one_line(text)
     kinds: list[str] = []
     for index, row in enumerate(rows):
-        kinds.append(_kind(row, kinds[-1] if kinds else "", index))
+        kinds.append("log" if index in outputs else _kind(row, kinds[-1] if kinds else "", index))
     kinds += ["log"] * (len(rows) - len(kinds))
 
     def of(kind: str) -> str:

@@ -23,7 +23,8 @@ _REST = regex(
     rb"(?: Swapped: \d{1,9} reqs?,)? (?:Pending|Waiting): (\d{1,9}) reqs?"
     rb"(?:[^%\n]{0,80}KV cache usage: (\d{1,9}(?:\.\d{1,9})?)%)?"
 )
-_SHAPE = b" tokens/s, Running:  reqs, Waiting:  reqs, GPU KV cache usage: "  # the rest of a line up to its first %, without digits and points
+# the rest of a line up to its first %, without digits and points
+_SHAPE = b" tokens/s, Running:  reqs, Waiting:  reqs, GPU KV cache usage: "
 _DIGITS = b"0123456789."
 _BLANKS = bytes(c if c in _DIGITS else 32 for c in range(256))  # for bytes.translate: all but numbers becomes blank
 LONGEST = 600  # characters of one line that are looked at
@@ -73,7 +74,7 @@ class Statistics:
         self.generation_max = max(self.generation_max, *generation)
         known = [one for one in usage if one is not None] if None in usage else usage
         if known:
-            self.kv_usage_max = max(self.kv_usage_max or 0.0, *known)  # type: ignore[type-var]
+            self.kv_usage_max = max(self.kv_usage_max or 0.0, *known)
 
     def _note_busiest(self, running: Sequence[int], waiting: Sequence[int], places: _Places) -> None:
         """The evidence is the last line with the longest queue; where there never is one, that with most running."""
@@ -171,20 +172,22 @@ def _columns(rests: Sequence[bytes]) -> Columns | None:
 
 def _rows(rests: Sequence[bytes]) -> tuple[Columns, list[int]]:
     """The columns of lines of any form, and which parts they come from."""
-    columns: Columns = ([], [], [], [])
+    generation, running, waiting, usage = columns = _none()
     found = []
     for part, rest in enumerate(rests):
         match = _REST.match(rest, 0, LONGEST) if part else None
         if match:
-            tokens, running, waiting, usage = match.groups()
-            for column, value in zip(
-                columns,
-                (float(tokens), int(running), int(waiting), None if usage is None else float(usage)),
-                strict=True,
-            ):
-                column.append(value)  # type: ignore[arg-type]
+            tokens, runs, waits, share = match.groups()
+            generation.append(float(tokens))
+            running.append(int(runs))
+            waiting.append(int(waits))
+            usage.append(None if share is None else float(share))
             found.append(part)
     return columns, found
+
+
+def _none() -> Columns:
+    return [], [], [], []
 
 
 def _last(values: Sequence[int], wanted: int) -> int:

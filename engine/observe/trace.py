@@ -6,17 +6,18 @@ Looked up for the first match of a sign only, in the text just before the line; 
 from __future__ import annotations
 
 from engine.lazy import regex
-from engine.observe import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from engine.observe.lines import Numbers
 
 FARTHEST = 65_536  # bytes before a line in which its traceback is looked for
-NEAREST_TIME = 4_000  # bytes before a line in which a time still counts for it
+NEAREST_TIME = 1_500  # bytes before a line in which a time still counts for it
 _BEGIN = b"Traceback (most recent call last)"
 _TIME = regex(rb"(?:\d{4}-)?(\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)")
-_FRAME = regex(r'^\s*File "(?:[^"]*/)?([^"/]+)", line (\d+), in (\S+)')
+_PREFIX = 120  # characters of a line in which its process is named
+_PROCESS = regex(r"\([A-Za-z][\w.\-]{1,40} (?:pid|ip|rank|node)=")
+_FRAME = regex(r'\bFile "(?:[^"]*/)?([^"/]+)", line (\d+), in (\S+)')
 _FRAMES = 3  # lines behind the last frame at which the exception stands: its source, a row of marks, a blank
 
 
@@ -24,8 +25,8 @@ def time_of(data: bytes, start: int, line: bytes) -> str:
     """The time of a line, `MM-DD HH:MM:SS`, taken from a line before it where it has none; "" where none is near."""
     match = _TIME.search(line)
     if match is None:
-        for match in _TIME.finditer(data, max(0, start - NEAREST_TIME), start):
-            pass
+        earlier = list(_TIME.finditer(data, max(0, start - NEAREST_TIME), start))
+        match = earlier[-1] if earlier else None
     return f"{match[1].decode()} {match[2].decode().replace(',', '.')}" if match else ""
 
 
@@ -45,10 +46,10 @@ def traceback(data: bytes, start: int, process: str, numbers: Numbers) -> tuple[
         return 0, ""
     frame, behind = "", 0
     for row in data[began:start].decode("utf-8", "replace").split("\n")[1:-1]:
-        said = lines.message(row)
-        if said.process != process and said.process and process:
+        named = row.find("(", 0, _PREFIX)
+        if process and named >= 0 and row.find(f"({process}", 0, _PREFIX) < 0 and _PROCESS.match(row, named):
             continue
-        match = _FRAME.match(said.text)
+        match = _FRAME.search(row) if 'File "' in row else None
         behind = 0 if match else behind + 1
         frame = f"{match[1]}:{match[2]} in {match[3]}" if match else frame
     return (numbers.at(began), frame) if frame and behind <= _FRAMES else (0, "")

@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+FIRST_CHINESE, LAST_CHINESE = "\u3400", "\u9fff"
 LONGEST = 64  # characters of one word; longer runs (base64, hashes) carry no meaning
-_WORD = regex(r"[a-z0-9_][a-z0-9_+./:@'-]*|--?[a-z][a-z0-9_-]*|!{3,}|\?|/[a-z0-9_./-]+|\+[a-z]+|[\u3400-\u9fff]")
+_WORD = regex(r"[a-z0-9_][a-z0-9_+./:@'-]*|--?[a-z][a-z0-9_-]*|!{3,}|\?|/[a-z0-9_./-]+|\+[a-z]+|[^\x00-\x7f]")  # the last is taken apart below: a range of Chinese compiles for milliseconds
 _CONTRACTION = {"won't": "will not", "can't": "can not", "cannot": "can not", "cant": "can not", "wont": "will not"}
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2019: 0x27}
 
@@ -33,6 +34,8 @@ def cut(text: str) -> Iterator[tuple[str, int, int]]:
     """Each word of folded `text` with its start and end."""
     for match in _WORD.finditer(text):
         word, start = match.group(), match.start()
+        if word > "\x7f" and not FIRST_CHINESE <= word <= LAST_CHINESE:
+            continue
         trimmed = word.rstrip(".:'=/-") or word
         plain = trimmed.lstrip("-") or trimmed  # a flag is the word that it is made of
         for part in _CONTRACTION.get(plain, _spelled_out(plain)).split():
@@ -66,4 +69,4 @@ def stems(text: str) -> list[str]:
 
 
 def is_chinese(text: str) -> bool:
-    return any("\u3400" <= character <= "\u9fff" for character in text)
+    return not text.isascii() and any(FIRST_CHINESE <= character <= LAST_CHINESE for character in text)

@@ -31,7 +31,7 @@ _FLAGS = {
 
 
 def fit(arguments: list[str]) -> int:
-    """Prints the table. Raises UsageError for a model or GPU that is not known, InputError for a config that is none."""
+    """Prints the table. Raises UsageError for an unknown model or GPU, InputError for a config.json that is none."""
     parser = _parser()
     if parser.helped(arguments):
         return 0
@@ -50,8 +50,8 @@ def _parser() -> Parser:
     parser = Parser(
         "fit",
         description="Works out weights, KV cache and the longest context of a model on a GPU, as vLLM counts them.",
-        epilog="What cannot be known before a start, activations and CUDA graphs, is assumed; such figures say 'about'. "
-        "--available takes the figure that vLLM logs as 'Available KV cache memory' instead.",
+        epilog="What cannot be known before a start, activations and CUDA graphs, is assumed; such figures say "
+        "'about'. --available takes the figure that vLLM logs as 'Available KV cache memory' instead.",
     )
     add = parser.add_argument
     add("--model", metavar="NAME|FILE", help="a config.json, the folder with it, or the name of a well-known model")
@@ -63,7 +63,9 @@ def _parser() -> Parser:
     add("--kv-cache-dtype", metavar="TYPE", help="fp8 halves the KV cache")
     add("--quantization", metavar="METHOD", help="of the weights, where neither name nor config says it: awq, fp8 …")
     add("--max-model-len", metavar="N", help="a context length to judge")
-    add("--command", metavar='"vllm serve ..."', help="takes model and settings from the command that starts the server")
+    add(
+        "--command", metavar='"vllm serve ..."', help="takes model and settings from the command that starts the server"
+    )
     add("--lang", choices=("auto", "en", "zh"), default="auto", help="language; auto is English")
     add("--json", action="store_true", help="the figures as one object")
     return parser
@@ -130,7 +132,9 @@ def _configured(file: str, name: str) -> Shape:
     try:
         shape = shapes.of_config(config, size if isinstance(size, int) and size > 0 else None)
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise InputError(f"'{file}' is no config.json of a language model: {error}.", "Give that of the model.") from None
+        raise InputError(
+            f"'{file}' is no config.json of a language model: {error}.", "Give that of the model."
+        ) from None
     named = shapes.bits_of(name)
     if named and not shape.measured and named < shape.bits and shape.weights_gib:
         share = shapes.WEIGHT_BYTES[named] / shapes.WEIGHT_BYTES[shape.bits]

@@ -43,7 +43,7 @@ def log(arguments: list[str]) -> int:
 
 
 def _files(paths: Sequence[str]) -> list[Attachment]:
-    """The files, all opened before one is read; standard input for `-`, or where a pipe leads to kb and no file is named."""
+    """The files, all opened before one is read; standard input for `-`, or where none is named and a pipe leads here."""
     if not paths and output.input_is_terminal():
         raise UsageError("no log is named.", "Name its file, or pipe it: docker logs CONTAINER 2>&1 | kb log -")
     return [standard_input()[0] if path == "-" else attachment(path) for path in paths or ["-"]]

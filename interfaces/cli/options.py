@@ -111,7 +111,7 @@ def _parser() -> Parser:
         action="append",
         default=[],
         metavar="FILE|URL",
-        help="a scrape of /metrics, as a file or as its address; given twice, the second is read 5 s later: two give rates",
+        help="a scrape of /metrics, a file or its address; an address given twice is read again 5 s later",
     )
     add("--command", metavar='"vllm serve ..."', help="the command that starts the server")
     add(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.redact import Redactor
+from engine.redactor import Redactor
 from interfaces.cli import output
 from interfaces.cli.inputs import STANDARD_INPUT, attachment, standard_input
 from interfaces.cli.parser import Parser
@@ -33,11 +33,15 @@ def redact(arguments: list[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         "redact",
-        description="Takes credentials, e-mail addresses, user names in paths, private addresses and internal hosts out of "
-        "a text. Versions, model names, flags and public hosts stay. The same thing keeps the same placeholder.",
+        description="Takes credentials, e-mail addresses, user names in paths, private addresses and internal hosts "
+        "out of a text. Versions, model names, flags and public hosts stay. The same thing keeps the same placeholder.",
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", default=STANDARD_INPUT, help="a file; - or none is standard input")
-    parser.add_argument("--lang", choices=("auto", "en", "zh"), default="auto", help="language of the summary; auto is English")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", default=STANDARD_INPUT, help="a file; - or none is standard input"
+    )
+    parser.add_argument(
+        "--lang", choices=("auto", "en", "zh"), default="auto", help="language of the summary; auto is English"
+    )
     return parser
 
 
@@ -78,5 +82,7 @@ def _summary(redactor: Redactor, lang: str) -> str:
     from engine.knowledge.store import load  # noqa: PLC0415 - only for its phrases, at the end
 
     phrases = load().phrases("zh" if lang == "zh" else "en")
-    parts = [phrases["redact.part"].format(count=count, kind=phrases[f"redact.{kind}"]) for kind, count in redactor.counts()]
+    parts = [
+        phrases["redact.part"].format(count=count, kind=phrases[f"redact.{kind}"]) for kind, count in redactor.counts()
+    ]
     return phrases["redact.done"].format(parts=phrases["list.and"].join(parts)) if parts else phrases["redact.nothing"]

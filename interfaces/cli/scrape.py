@@ -1,5 +1,5 @@
-"""--metrics: a scrape of /metrics from a file, or from a server when its address is given. Nothing else in kb opens a connection
-by itself, and this one goes straight to the address: no proxy, no redirection, three seconds."""
+"""--metrics: a scrape of /metrics from a file, or from a server whose address is given. Nothing else in kb opens a
+connection by itself, and this one goes straight to the address: no proxy, no redirection, three seconds."""
 
 from __future__ import annotations
 
@@ -60,9 +60,13 @@ def _fetched(address: str) -> bytes:
     try:
         return _answer(connection, parts, shown)
     except TimeoutError:
-        raise InputError(f"'{shown}' does not answer within {TIMEOUT:.0f} s.", "Save the scrape and give the file.") from None
+        raise InputError(
+            f"'{shown}' does not answer within {TIMEOUT:.0f} s.", "Save the scrape and give the file."
+        ) from None
     except (OSError, HTTPException) as error:
-        raise InputError(f"'{shown}' cannot be read: {reason(error)}.", "Check host and port, or give a file.") from None
+        raise InputError(
+            f"'{shown}' cannot be read: {reason(error)}.", "Check host and port, or give a file."
+        ) from None
     finally:
         connection.close()
 
@@ -81,16 +85,18 @@ def _answer(connection: HTTPConnection, parts: SplitResult, shown: str) -> bytes
     ends = time.monotonic() + TIMEOUT
     path = parts.path if parts.path not in ("", "/") else "/metrics"
     connection.request("GET", path + (f"?{parts.query}" if parts.query else ""), headers=_headers(parts))
-    answer = connection.getresponse()
-    if answer.status != 200:
-        raise InputError(f"'{shown}' answers {answer.status} {answer.reason}.", "Give the address of /metrics.")
     body = b""
-    while block := answer.read1(1 << 16):
-        body += block
-        if len(body) > LARGEST:
-            raise InputError(f"'{shown}' has more than {LARGEST >> 20} MiB.", "That is no scrape of vLLM's /metrics.")
-        if time.monotonic() > ends:
-            raise TimeoutError
+    with connection.getresponse() as answer:
+        if answer.status != 200:
+            raise InputError(f"'{shown}' answers {answer.status} {answer.reason}.", "Give the address of /metrics.")
+        while block := answer.read1(1 << 16):
+            body += block
+            if len(body) > LARGEST:
+                raise InputError(
+                    f"'{shown}' has more than {LARGEST >> 20} MiB.", "That is no scrape of vLLM's /metrics."
+                )
+            if time.monotonic() > ends:
+                raise TimeoutError
     return body
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Object = dict[str, Any]
 
 SCHEMA_VERSION = 1
+ESTIMATED = "derived.max_model_len_that_fits"  # a value of a fix that may rest on an assumption
+RELATIVE = ("half", "double")  # what a value becomes when the present one is not known
 
 
 def document(answer: Answer, knowledge: Knowledge, version: str) -> Object:
@@ -109,9 +111,9 @@ class Words:
         cautions = [self.phrases["caution"].format(cause=self.title("cause", cause)) for cause in fix.cautions]
         return {
             "id": fix.id,
-            "text": self.text(entry.get("text"), values),
+            "text": self.fix_text(entry, values),
             "kind": entry.get("kind", ""),
-            "changes": [_change(change) for change in fix.changes],
+            "changes": [self.change(change, values) for change in fix.changes],
             "commands": [self.command(command, values) for command in entry.get("commands", ())],
             "side_effects": [*(self.text(effect, values) for effect in entry.get("side_effects", ())), *cautions],
             "risk": entry.get("risk", ""),
@@ -121,13 +123,30 @@ class Words:
             "applies": f"vllm {applies}" if applies else "",
         }
 
+    def change(self, change: Change, values: Mapping[str, str]) -> Object:
+        after = change.after
+        if after in RELATIVE:
+            after = self.phrases[f"change.to.{after}"]
+        elif after is not None:
+            after = fill(after, values, self.label)
+        name = fill(change.name, values, self.label)
+        return {"kind": change.kind, "name": name, "from": change.before, "to": after}
+
+    def fix_text(self, entry: Mapping[str, Any], values: Mapping[str, str]) -> str:
+        """The words of a fix; a length that was only worked out is said to be about right."""
+        text, length = self.text(entry.get("text"), values), values.get(ESTIMATED)
+        takes = any(change.get("to") == f"{{{ESTIMATED}}}" for change in entry.get("changes", ()))
+        if not takes or length is None or values.get("derived.max_model_len_is_estimated") != "true":
+            return text
+        return self.phrases["fix.about"].format(text=text, value=length)
+
     def ruled_out(self, gone: RuledOut) -> Object:
         return {"id": gone.id, "title": self.title("cause", gone.id), "evidence": self.evidence(gone.evidence)}
 
     def corrected(self, command: CorrectedCommand | None) -> Object | None:
         if command is None:
             return None
-        changes = [_change(change) for change in command.changes]
+        changes = [self.change(change, {}) for change in command.changes]
         return {"before": command.before, "after": command.after, "changes": changes}
 
     def question(self, question: str | None) -> Object | None:
@@ -197,10 +216,6 @@ class Words:
             return f"--{member}" if family == "args" else member
         entry = self.knowledge.item("fact", name)
         return str(entry["label"][self.lang]) if entry else None
-
-
-def _change(change: Change) -> Object:
-    return {"kind": change.kind, "name": change.name, "from": change.before, "to": change.after}
 
 
 def _step(step: Step) -> Object:

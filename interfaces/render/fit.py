@@ -39,7 +39,8 @@ def plain(name: str, gpu: str, found: Fit) -> dict[str, Any]:
         "kv_tokens": found.tokens,
         "longest_context": found.longest,
         "lengths": [
-            {"tokens": row.tokens, "need_gib": _rounded(row.need), "at_once": _rounded(row.at_once)} for row in found.rows
+            {"tokens": row.tokens, "need_gib": _rounded(row.need), "at_once": _rounded(row.at_once)}
+            for row in found.rows
         ],
         "max_model_len": found.asked,
         "fits": found.fits,
@@ -74,8 +75,9 @@ class _Table(Outline):
             yield from self.budget()
         yield self.named_heading("fit.heading-cache")
         yield from self.cache()
-        yield self.named_heading("fit.heading-lengths")
-        yield from (self.row(row) for row in self.found.rows)
+        if self.verdict() != "nothing":
+            yield self.named_heading("fit.heading-lengths")
+            yield from (self.row(row) for row in self.found.rows)
         yield from self.notes()
 
     def named_heading(self, phrase: str) -> Block:
@@ -137,24 +139,29 @@ class _Table(Outline):
         yield self.item("fit.requested", share=share, gib=self.gib(budget.requested, exact=True))
         yield self.item("fit.weights", gib=self.gib(budget.weights, exact=shape.measured), bits=str(shape.bits))
         yield self.item("fit.overhead", activations=f"{budget.activations:.1f}", graphs=f"{budget.graphs:.1f}")
-        yield self.item("fit.left", gib=self.gib(budget.kv))
+        if budget.kv > 0:
+            yield self.item("fit.left", gib=self.gib(budget.kv))
 
     def cache(self) -> Iterator[Block]:
         found = self.found
         yield self.item("fit.per-token", kib=f"{found.per_token / 1024:,.1f} KiB", bytes=f"{found.per_token:,}")
-        yield self.item("fit.holds", tokens=self.tokens(found.tokens))
-        yield self.item("fit.longest", tokens=self.tokens(found.longest))
+        if self.verdict() != "nothing":
+            yield self.item("fit.holds", tokens=self.tokens(found.tokens))
+            yield self.item("fit.longest", tokens=self.tokens(found.longest))
         if found.shape.positions:
             yield self.item("fit.positions", tokens=f"{found.shape.positions:,}")
 
     def row(self, row: Row) -> Block:
-        phrase = "fit.row" if row.at_once >= 1 else "fit.row-not"
-        values = {"tokens": f"{row.tokens:,}", "gib": f"{row.need:.2f} GiB"}
-        return self.item(phrase, **values, **({"times": self.times(row)} if row.at_once >= 1 else {}))
+        tokens, gib = f"{row.tokens:,}", f"{row.need:.2f} GiB"
+        if row.at_once < 1:
+            return self.item("fit.row-not", tokens=tokens, gib=gib)
+        return self.item("fit.row", tokens=tokens, gib=gib, times=self.times(row))
 
     def notes(self) -> Iterator[Block]:
         shape, setup = self.found.shape, self.found.setup
         said: list[Block] = []
+        if self.found.asked and shape.positions and self.found.asked > shape.positions:
+            said.append(self.item("fit.beyond-model", positions=f"{shape.positions:,}"))
         if shape.heads % setup.tensor_parallel:
             said.append(self.item("fit.heads-not-divisible", heads=str(shape.heads), tp=str(setup.tensor_parallel)))
         if shape.latent and setup.tensor_parallel > 1:

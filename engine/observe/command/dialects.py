@@ -22,26 +22,42 @@ class Dialect(Value):
 
 
 DIALECTS = {
-    "xinference": Dialect({"model-name": "--served-model-name", "model-path": "--model", "n-gpu": "--tensor-parallel-size"}, "", True),
+    "xinference": Dialect(
+        {"model-name": "--served-model-name", "model-path": "--model", "n-gpu": "--tensor-parallel-size"}, "", True
+    ),
     "swift": Dialect(
-        {"model": "--model", "model-id-or-path": "--model", "max-model-len": "--max-model-len",
-         "gpu-memory-utilization": "--gpu-memory-utilization", "tensor-parallel-size": "--tensor-parallel-size",
-         "served-model-name": "--served-model-name", "port": "--port", "host": "--host"},
+        {
+            "model": "--model", "model-id-or-path": "--model", "max-model-len": "--max-model-len",
+            "gpu-memory-utilization": "--gpu-memory-utilization", "tensor-parallel-size": "--tensor-parallel-size",
+            "served-model-name": "--served-model-name", "port": "--port", "host": "--host",
+        },
         "vllm_",
     ),
     "llamafactory": Dialect(
-        {"model-name-or-path": "--model", "vllm-maxlen": "--max-model-len", "vllm-gpu-util": "--gpu-memory-utilization",
-         "vllm-enforce-eager": "--enforce-eager", "vllm-max-lora-rank": "--max-lora-rank",
-         "trust-remote-code": "--trust-remote-code", "infer-dtype": "--dtype"},
+        {
+            "model-name-or-path": "--model", "vllm-maxlen": "--max-model-len", "vllm-enforce-eager": "--enforce-eager",
+            "vllm-gpu-util": "--gpu-memory-utilization", "vllm-max-lora-rank": "--max-lora-rank",
+            "trust-remote-code": "--trust-remote-code", "infer-dtype": "--dtype",
+        },
     ),
     "helm": Dialect(
-        {"max-model-len": "--max-model-len", "tensor-parallel-size": "--tensor-parallel-size", "dtype": "--dtype",
-         "gpu-memory-utilization": "--gpu-memory-utilization", "max-num-seqs": "--max-num-seqs", "max-loras": "--max-loras",
-         "enable-chunked-prefill": "--enable-chunked-prefill", "enable-prefix-caching": "--enable-prefix-caching",
-         "pipeline-parallel-size": "--pipeline-parallel-size"},
+        {
+            "max-model-len": "--max-model-len", "tensor-parallel-size": "--tensor-parallel-size", "dtype": "--dtype",
+            "gpu-memory-utilization": "--gpu-memory-utilization", "max-num-seqs": "--max-num-seqs",
+            "max-loras": "--max-loras", "enable-chunked-prefill": "--enable-chunked-prefill",
+            "enable-prefix-caching": "--enable-prefix-caching", "pipeline-parallel-size": "--pipeline-parallel-size",
+        },
     ),
     "kserve": Dialect({"model-id": "--model", "model-name": "--served-model-name", "model-dir": "--model"}, "", True),
 }  # fmt: skip
+# What ms-swift has an option of its own for, with its prefix.
+_PREFIXED = frozenset(
+    {
+        "--max-model-len", "--gpu-memory-utilization", "--tensor-parallel-size", "--enforce-eager", "--max-num-seqs",
+        "--enable-prefix-caching", "--pipeline-parallel-size", "--limit-mm-per-prompt", "--max-lora-rank",
+        "--quantization",
+    }
+)  # fmt: skip
 
 
 def flag(own: str, dialect: str, names: Mapping[str, str]) -> str | None:
@@ -60,9 +76,7 @@ def own_name(name: str, dialect: str) -> str | None:
     """How a wrapper calls vLLM's flag, with underscores; None when it has no name for it."""
     one = DIALECTS[dialect]
     plain = name.strip("-").replace("-", "_")
-    if one.prefix and (own := {"--max-model-len", "--gpu-memory-utilization", "--tensor-parallel-size", "--enforce-eager",
-                               "--max-num-seqs", "--enable-prefix-caching", "--pipeline-parallel-size",
-                               "--limit-mm-per-prompt", "--max-lora-rank", "--quantization"}) and name in own:  # fmt: skip
+    if one.prefix and name in _PREFIXED:
         return one.prefix + plain
     found = next((own for own, flag in one.names.items() if flag == name), None)
     return found.replace("-", "_") if found else plain if one.open else None

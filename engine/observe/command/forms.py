@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.lazy import MULTILINE, regex
 from engine.model import Value
+from engine.observe.command import SETTINGS
 from engine.observe.command.parts import LONGEST
 
 TYPE_CHECKING = False
@@ -17,18 +18,25 @@ _TOP_KEYS = (
     r"vllm_maxlen|repository|tag|extraArgs|"
 )
 _YAML = regex(r"^[ \t]*(?:- )?[\"']?" + _TOP_KEYS + r"[\w.-]*[-_][\w-]+)[\"']?[ \t]*:(?:[ \t]|\r?$)", MULTILINE)
-_YAML_ROW = regex(r"[ \t]*(?:-(?:[ \t]|$)|#|\}|\]|[\"']?[\w./ -]{1,80}[\"']?[ \t]*:(?:[ \t]|\r?$)|---|\.\.\.|\r?$|\{\{)")
+_YAML_ROW = regex(
+    r"[ \t]*(?:-(?:[ \t]|$)|#|\}|\]|[\"']?[\w./ -]{1,80}[\"']?[ \t]*:(?:[ \t]|\r?$)|---|\.\.\.|\r?$|\{\{)"
+)
 _MANIFEST = ("apiVersion:", "services:", "containers:", "image:", "args:", "command:", "vllmConfig:", "engine_kwargs:",
              "infer_backend:", '"apiVersion"', '"containers"', '"image"')  # fmt: skip
-_CALL_HINTS = ("LLM(", "EngineArgs(", "LLM (")
+_CALL_HINTS = ("LLM(", "EngineArgs(")
 _SHELL = regex(
-    r"^[ \t]*(?:[$#+%>] ?)?(?:(?:sudo|nohup|env|export|exec|time|numactl(?: -\S+)*)[ \t]+)*(?:[A-Za-z_][A-Za-z0-9_]*=\S+[ \t]+)*"
-    r"(?:\S*vllm[ \t]+serve(?=\s|$)|\S*python3?[ \t]+-m[ \t]+vllm\.entrypoints|(?:docker|podman|nerdctl)[ \t]+run\b|xinference[ \t]+launch|"
-    r"swift[ \t]+(?:deploy|infer|rollout)\b|llamafactory-cli[ \t]+(?:api|chat|webchat)\b|kubectl[ \t]+exec\b)",
+    r"^[ \t]*(?:[$#+%>] ?)?(?:(?:sudo|nohup|env|export|exec|time)[ \t]+)*(?:[A-Za-z_][A-Za-z0-9_]*=\S+[ \t]+)*"
+    r"(?:[\w./~-]*vllm[ \t]+serve(?=\s|$)|"
+    r"[\w./~-]*python[\d.]*[ \t]+-m[ \t]+vllm\.entrypoints|(?:docker|podman|nerdctl)[ \t]+run\b|"
+    r"xinference[ \t]+launch|swift[ \t]+(?:deploy|infer|rollout)\b|llamafactory-cli[ \t]+(?:api|chat|webchat)\b|"
+    r"(?:ray[ \t]+job|kubectl[ \t]+exec|srun|ssh|tmux)\b[^\n]{0,400}(?:vllm[ \t]+serve|vllm\.entrypoints))",
     MULTILINE,
 )
+_WRAPPER = regex(
+    r"\s*(?:[$#] ?)?(?:[A-Za-z_][A-Za-z0-9_]*=\S+ +)*"
+    r"(?:xinference +launch|swift +(?:deploy|infer|rollout)|llamafactory-cli +(?:api|chat|webchat))\b"
+)
 _LOG_ROW = regex(r"^(?:\([\w .=:-]+\) )?(?:INFO|WARNING|ERROR|DEBUG) \d\d-\d\d|^Traceback|^\S+ +\| ", MULTILINE)
-HINTS = ("apiVersion", "services:", "containers:", "image:", "args:", "command:", "vllmConfig", "engine_kwargs", "infer_backend", "ExecStart=", *_CALL_HINTS)
 
 
 class Found(Value):
@@ -82,24 +90,56 @@ def parse(text: str, knowledge: Knowledge) -> Parsed:
 
 
 def in_text(text: str) -> Found | None:
-    """A manifest, a unit or Python code that was pasted among words; None when there is none."""
-    if "\n" not in text.strip() or len(text) > LONGEST or not any(hint in text for hint in HINTS) or _LOG_ROW.search(text):
+    """A manifest, a unit, Python code or a wrapper's command that was pasted among words; None when there is none."""
+    if len(text) > LONGEST:
         return None
     rows = text.split("\n")
-    span = _fenced(rows) or _rows_of_yaml(rows) or _rows_of_code(rows)
+    if len(rows) == 1:
+        return _in_sentence(text)
+    span = _fenced(rows) or _rows_of_yaml(rows) or _rows_of_code(rows) or _rows_of_shell(rows)
     if span is None:
         return None
     first, last = span
     command = "\n".join(rows[first:last])
+    if first and rows[first - 1].lstrip().startswith('File "'):
+        return Found(command, text, first + 1)  # a line of a traceback
     rest = "\n".join(["" if first <= number < last else row for number, row in enumerate(rows)])
     return Found(command, rest, first + 1)
+
+
+def _in_sentence(text: str) -> Found | None:
+    """One line: a call of Python stays part of the sentence around it, a wrapper's command is the whole."""
+    if _WRAPPER.match(text) and " --" in text:
+        return Found(text.strip(), "", 1)
+    if not any(hint in text for hint in _CALL_HINTS):
+        return None
+    from engine.observe.command import python  # noqa: PLC0415
+
+    start, end = next(((start, end) for start, end in python.calls(text) if "=" in text[start:end]), (0, 0))
+    return Found(text[start:end], text, 1) if end else None
+
+
+def _rows_of_shell(rows: list[str]) -> tuple[int, int] | None:
+    """A command over several rows, or a wrapper's; what stands in one row may be a sentence, and others tell that."""
+    first = next(
+        (i for i, row in enumerate(rows) if _WRAPPER.match(row) or (row.rstrip().endswith("\\") and _SHELL.match(row))),
+        None,
+    )
+    if first is None:
+        return None
+    last = first + 1
+    while last < len(rows) and (rows[last - 1].rstrip().endswith("\\") or rows[last].lstrip().startswith("--")):
+        last += 1
+    while first and rows[first - 1].lstrip().startswith("export "):
+        first -= 1
+    return first, last
 
 
 def _fenced(rows: list[str]) -> tuple[int, int] | None:
     marks = [number for number, row in enumerate(rows) if row.lstrip().startswith("```")]
     for first, last in zip(marks[::2], [*marks[1::2], len(rows)], strict=False):
         inside = "\n".join(rows[first + 1 : last])
-        if any(hint in inside for hint in HINTS) and form(inside) != "shell":
+        if form(inside) != "shell" or _SHELL.search(inside):
             return first + 1, last
     return None
 
@@ -115,7 +155,8 @@ def _rows_of_yaml(rows: list[str]) -> tuple[int, int] | None:
     while last < len(rows) and (_YAML_ROW.match(rows[last]) or len(rows[last]) - len(rows[last].lstrip()) > indent):
         last += 1
     block = "\n".join(rows[first:last])
-    return (first, last) if last - first > 1 and any(hint in block for hint in _MANIFEST) else None
+    named = any(hint in block for hint in (*_MANIFEST, *SETTINGS)) and not _LOG_ROW.search(block)
+    return (first, last) if last - first > 1 and named else None
 
 
 def _rows_of_code(rows: list[str]) -> tuple[int, int] | None:
@@ -132,13 +173,18 @@ def _rows_of_code(rows: list[str]) -> tuple[int, int] | None:
     while last < len(rows):
         depth += sum(rows[last].count(mark) for mark in "([{") - sum(rows[last].count(mark) for mark in ")]}")
         last += 1
-        if depth <= 0 and (last == len(rows) or not _is_code(rows[last]) or not rows[last].strip()) and not rows[last - 1].endswith("\\"):
+        if (
+            depth <= 0
+            and (last == len(rows) or not _is_code(rows[last]) or not rows[last].strip())
+            and not rows[last - 1].endswith("\\")
+        ):
             break
     return first, last
 
 
 _CODE = regex(
-    r"\s*(?:from \w|import \w|#|@|def |class |if |for |with |print\(|os\.|\[(?:Unit|Service|Install)\]|[A-Z][A-Za-z]+=|[\w.\[\]\"']+ ?=[^=]|[\w.]+\(|[)\]}]|$)"
+    r"\s*(?:from \w|import \w|#|@|def |class |if |for |with |print\(|os\.|\[(?:Unit|Service|Install)\]|"
+    r"[A-Z][A-Za-z]+=|[\w.\[\]\"']+ ?=[^=]|[\w.]+\(|[)\]}]|$)"
 )
 
 

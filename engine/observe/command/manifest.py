@@ -22,9 +22,22 @@ if TYPE_CHECKING:
     Keys = Mapping[str, tuple[Node, Node]]
 
 _TEMPLATE_LINE = regex(r"^[ \t]*\{\{.*\}\}[ \t]*$", MULTILINE)
-_TEMPLATE = regex(r"\{\{[^\n]*?\}\}")
+_TEMPLATE = regex(r"\{\{[^\n]{0,200}?\}\}")
 _SERVER = regex(r"\bvllm\s+serve\b|\bvllm\.entrypoints\.|api_server\.py|^serve$")
-_COMMON = frozenset({"--model", "--port", "--host", "--dtype", "--seed", "--api-key", "--root-path", "--config", "--headless", "--revision"})
+_COMMON = frozenset(
+    {
+        "--model",
+        "--port",
+        "--host",
+        "--dtype",
+        "--seed",
+        "--api-key",
+        "--root-path",
+        "--config",
+        "--headless",
+        "--revision",
+    }
+)
 _CAMEL = regex(r"(?<=[a-z0-9])([A-Z])")
 NOTHING = Parsed((), (), (), None, False, False, 0, 0, form="manifest")
 
@@ -82,7 +95,9 @@ class _Reader:
         self.text, self.document, self.knowledge = text, document, knowledge
         root = keys(document) if document.kind == "mapping" else {}
         self.compose = "services" in root
-        self.where = "docker" if self.compose else "kubernetes" if {"apiVersion", "servingEngineSpec"} & root.keys() else ""
+        self.where = (
+            "docker" if self.compose else "kubernetes" if {"apiVersion", "servingEngineSpec"} & root.keys() else ""
+        )
 
     def servers(self) -> Iterator[Parsed]:
         for mapping in surroundings.mappings(self.document):
@@ -111,10 +126,16 @@ class _Reader:
         command = self._command(named, dialect)
         image = named["image"][1].value if "image" in named else ""
         ours = "vllm" in image.lower() or _model_format(named) in ("vllm", "huggingface")
-        if not (ours or (command is not None and (command.is_server or any(one.name not in _COMMON and self._known(one) for one in command.flags)))):
+        if not (
+            ours
+            or (
+                command is not None
+                and (command.is_server or any(one.name not in _COMMON and self._known(one) for one in command.flags))
+            )
+        ):
             return None
         found = command or NOTHING
-        flag_place = found.flag_place or self._new_key(named, '- ', 'item"', "command" if self.compose else "args")
+        flag_place = found.flag_place or self._new_key(named, "- ", 'item"', "command" if self.compose else "args")
         variables, variable_place = self._environment(named)
         return found.but(  # type: ignore[no-any-return]
             is_server=True, flag_place=flag_place, dialect=dialect, variables=(*variables, *found.variables),
@@ -145,9 +166,13 @@ class _Reader:
                 continue
             node = named[key][1]
             for index, item in enumerate(node.items or ((node,) if node.kind == "scalar" and node.value else ())):
-                if item.kind == "scalar" and (node.kind == "scalar" or (" " in item.value and _SERVER.search(item.value))):
+                if item.kind == "scalar" and (
+                    node.kind == "scalar" or (" " in item.value and _SERVER.search(item.value))
+                ):
                     inner = shell.parse(layout.piece(self.text, item).text, self.knowledge)
-                    if inner.is_server or (node.kind == "scalar" and not starts and inner.flags and item.value.lstrip().startswith("-")):
+                    if inner.is_server or (
+                        node.kind == "scalar" and not starts and inner.flags and item.value.lstrip().startswith("-")
+                    ):
                         return outer(inner, layout.piece(self.text, item))
                 if item.kind == "scalar" and node.kind == "sequence":
                     words.append((Word(self._shown(item), item.start, item.end), node, index))
@@ -166,9 +191,8 @@ class _Reader:
         model = next((one.value for one in given if one.name == "--model"), None) or next(
             (word.text for word in rest if not dialect and (program is not None or word is plain[first])), None
         )
-        return Parsed(
-            tuple(given), (), (), model, program is not None, False, 0, 0, self._item_place(words, given), dialect=dialect
-        )  # fmt: skip
+        place = self._item_place(words, given)
+        return Parsed(tuple(given), (), (), model, program is not None, False, 0, 0, place, dialect=dialect)
 
     def _split(self, words: list[tuple[Word, Node, int]], dialect: str) -> tuple[list[Given], list[Word]]:
         places = {word.start: (node, index) for word, node, index in words}
@@ -217,7 +241,14 @@ class _Reader:
         for name, (key, value) in keys(node).items():
             if value.kind == "scalar":
                 word = Word(name, key.start, max(key.end, value.end))
-                yield Given(name, self._shown(value), word, Word(self._shown(value), value.start, value.end), f"entry-text{value.style}", layout.entry_extent(self.text, node, key))
+                yield Given(
+                    name,
+                    self._shown(value),
+                    word,
+                    Word(self._shown(value), value.start, value.end),
+                    f"entry-text{value.style}",
+                    layout.entry_extent(self.text, node, key),
+                )
 
     def _paired(self, node: Node) -> Iterator[Given]:
         for index, item in enumerate(node.items):
@@ -233,7 +264,14 @@ class _Reader:
             if "name" in named:
                 shown = self._shown(value_node) if value_node is not None else None
                 place = Word(shown or "", value_node.start, value_node.end) if value_node is not None else None
-                yield Given(named["name"][1].value, shown, Word("", item.start, item.end), place, f"entry-text{value_node.style if value_node else ''}", extent)
+                yield Given(
+                    named["name"][1].value,
+                    shown,
+                    Word("", item.start, item.end),
+                    place,
+                    f"entry-text{value_node.style if value_node else ''}",
+                    extent,
+                )
 
     # -- settings as keys ---------------------------------------------------------------------------------------------
 
@@ -245,7 +283,14 @@ class _Reader:
             if own and not (value.kind == "scalar" and value.value in ("", "null", "~") and not value.style):
                 shown = value.value if value.kind == "scalar" else self.text[value.start : value.end]
                 word = Word(name, key.start, max(key.end, value.end))
-                yield Given(own, shown, word, Word(shown, value.start, value.end), f"entry{value.style if value.kind == 'scalar' else ''}", layout.entry_extent(self.text, mapping, key))
+                yield Given(
+                    own,
+                    shown,
+                    word,
+                    Word(shown, value.start, value.end),
+                    f"entry{value.style if value.kind == 'scalar' else ''}",
+                    layout.entry_extent(self.text, mapping, key),
+                )
 
     def _chart(self, mapping: Node, named: Keys) -> Parsed:
         """One entry of the production stack's modelSpec."""
@@ -255,18 +300,23 @@ class _Reader:
         extra = config["extraArgs"][1] if "extraArgs" in config else None
         other: Place | None = None
         if extra is not None and extra.kind == "sequence":
-            words = [(Word(self._shown(item), item.start, item.end), extra, index) for index, item in enumerate(extra.items) if item.kind == "scalar"]
+            words = [
+                (Word(self._shown(item), item.start, item.end), extra, index)
+                for index, item in enumerate(extra.items)
+                if item.kind == "scalar"
+            ]
             more = self._split(words, "")[0]
             other = self._item_place(words, more) if words else layout.item_place(self.text, extra, 'item"')
             flags += more
         elif extra is None:
-            place = layout.entry_place(self.text, node, 'item"')
-            other = place and place.but(lead=f"{place.lead}extraArgs: [", tail=f"]{place.tail}", joined=True)
+            new = layout.entry_place(self.text, node, 'item"')
+            other = new and new.but(lead=f"{new.lead}extraArgs: [", tail=f"]{new.tail}", joined=True)
         variables, variable_place = self._environment(named)
         model = named["modelURL"][1].value if "modelURL" in named else None
+        place = layout.entry_place(self.text, node, "entry", "camel")
         return Parsed(
-            tuple(flags), tuple(variables), (), model, True, False, 0, 0, layout.entry_place(self.text, node, "entry", "camel"),
-            variable_place, "helm", other_place=other,
+            tuple(flags), tuple(variables), (), model, True, False, 0, 0, place, variable_place, "helm",
+            other_place=other,
         )  # fmt: skip
 
     def _ray(self, named: Keys) -> Parsed:
@@ -286,9 +336,14 @@ class _Reader:
         backend = named["infer_backend"][1].value if "infer_backend" in named else ""
         dialect = ""
         if backend == "vllm" or any(name.startswith("vllm_") for name in named):
-            dialect = "llamafactory" if {"model_name_or_path", "vllm_maxlen", "vllm_gpu_util"} & named.keys() else "swift"
+            dialect = (
+                "llamafactory" if {"model_name_or_path", "vllm_maxlen", "vllm_gpu_util"} & named.keys() else "swift"
+            )
         flags = list(self._entries(mapping, dialect))
-        if not dialect and not (any(self._known(one) and one.name not in _COMMON for one in flags) and sum(map(self._known, flags)) * 2 >= len(flags)):
+        if not dialect and not (
+            any(self._known(one) and one.name not in _COMMON for one in flags)
+            and sum(map(self._known, flags)) * 2 >= len(flags)
+        ):
             return None
         underscores = sum("_" in name for name in named) > sum("-" in name for name in named)
         place = layout.entry_place(self.text, mapping, "entry", "underscore" if underscores or dialect else "dash")
@@ -309,4 +364,4 @@ def _begins_with_flag(words: list[tuple[Word, Node, int]]) -> bool:
 def _tight(word: Word, names: Mapping[str, str]) -> Word:
     """`- --max-model-len 4096` in one item is one word for the server; what is meant is plain."""
     head, _blank, tail = word.text.partition(" ")
-    return word.but(text=f"{head}={tail.strip()}") if tail and head in names else word  # type: ignore[no-any-return]
+    return word.but(text=f"{head}={tail.strip()}") if tail and head in names else word

@@ -1,4 +1,4 @@
-"""A command inside another text's quotes: `sh -c "vllm serve …"`, a YAML scalar. Inner offsets lead back to outer ones."""
+"""A command inside another text's quotes: `sh -c "vllm serve …"`, a YAML scalar. Inner offsets lead to outer ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def outer(parsed: Parsed, piece: Piece) -> Parsed:
     at = piece.places
 
     def word(one: Word) -> Word:
-        return one.but(start=at[one.start], end=at[one.end])
+        return one.but(start=at[one.start], end=at[one.end])  # type: ignore[no-any-return]
 
     def given(one: Given) -> Given:
         value = one.value_word and word(one.value_word)

@@ -19,21 +19,30 @@ _ENVIRON = regex(
     r"(?:os\.)?environ(?:\[\s*(?P<a>['\"])(?P<name>\w+)(?P=a)\s*\]\s*=\s*|\.setdefault\(\s*(?P<b>['\"])(?P<other>\w+)(?P=b)\s*,\s*)"
     r"(?P<value>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')(?P<tail>\s*\))?"
 )
+_COMMA = regex(r"#[^\n]*|,")
 _IMPORTS = regex(r"^(?P<indent>[ \t]*)(?:from\s+vllm\b|import\s+vllm\b)", 8)
 _IMPORTS_OS = regex(r"^[ \t]*import\s+os\b", 8)
 _LONGEST_CALL = 20_000
+_MOST_CALLS = 40
 
 
 def parse(text: str, knowledge: Knowledge) -> Parsed:
     """The first call that makes an engine, its keywords as flags. Never raises."""
     text = text[:LONGEST]
     variables = tuple(_variables(text))
-    for match in CALL.finditer(text):
-        end = _closing(text, match.end() - 1)
-        call = _call(text[match.start() : end]) if end else None
+    for start, end in calls(text):
+        call = _call(text[start:end])
         if call is not None:
-            return _parsed(text, match.start(), end, call, variables, knowledge)
+            return _parsed(text, start, end, call, variables, knowledge)
     return Parsed((), variables, (), None, False, False, 0, len(text), form="python")
+
+
+def calls(text: str) -> Iterator[tuple[int, int]]:
+    """Where calls that make an engine begin and end."""
+    for number, match in enumerate(CALL.finditer(text)):
+        end = _closing(text, match.end() - 1) if number < _MOST_CALLS else 0
+        if end:
+            yield match.start(), end
 
 
 def _closing(text: str, opening: int) -> int:
@@ -71,13 +80,22 @@ class _Places:
 
     def at(self, line: int, column: int) -> int:
         row = self.lines[line - 1]
-        return self.starts[line - 1] + (column if row.isascii() else len(row.encode("utf-8", "replace")[:column].decode("utf-8", "ignore")))
+        return self.starts[line - 1] + (
+            column if row.isascii() else len(row.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
+        )
 
 
-def _parsed(text: str, start: int, end: int, call: ast.Call, variables: tuple[Given, ...], knowledge: Knowledge) -> Parsed:
+def _parsed(
+    text: str, start: int, end: int, call: ast.Call, variables: tuple[Given, ...], knowledge: Knowledge
+) -> Parsed:
     places = _Places(text, start, end)
-    arguments: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=lambda one: (one.lineno, one.col_offset))
-    spans = [(places.at(one.lineno, one.col_offset), places.at(one.end_lineno or 1, one.end_col_offset or 0)) for one in arguments]
+    arguments: list[ast.expr | ast.keyword] = sorted(
+        [*call.args, *call.keywords], key=lambda one: (one.lineno, one.col_offset)
+    )
+    spans = [
+        (places.at(one.lineno, one.col_offset), places.at(one.end_lineno or 1, one.end_col_offset or 0))
+        for one in arguments
+    ]
     flags = []
     for keyword in call.keywords:
         index = arguments.index(keyword)
@@ -88,11 +106,16 @@ def _parsed(text: str, start: int, end: int, call: ast.Call, variables: tuple[Gi
             word = Word(keyword.arg, *spans[index])
             flags.append(Given(name, value.text, word, value, "python", _extent(text, spans, index, end - 1)))
     named = next((given.value for given in flags if given.name == "--model"), None)
-    first = _value(call.args[0], "") if call.args else None
+    first = _text_of(call.args[0]) if call.args else None
     return Parsed(
-        tuple(flags), variables, (), named or first or None, True, False, start, end,
+        tuple(flags), variables, (), named or first, bool(flags or first), False, start, end,
         _flag_place(text, spans, start, end), _variable_place(text, start), form="python",
     )  # fmt: skip
+
+
+def _text_of(node: ast.expr) -> str | None:
+    value = getattr(node, "value", None)
+    return value if isinstance(value, str) else None
 
 
 def _value(node: ast.expr, source: str) -> str:
@@ -126,7 +149,7 @@ def _extent(text: str, spans: list[tuple[int, int]], index: int, closing: int) -
 
 def _comma(text: str, end: int, limit: int) -> int:
     """Behind the comma that follows, or 0. A comment may stand between."""
-    for match in regex(r"#[^\n]*|,").finditer(text, end, limit):
+    for match in _COMMA.finditer(text, end, limit):
         if match.group() == ",":
             return match.end()
     return 0

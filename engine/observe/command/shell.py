@@ -1,4 +1,4 @@
-"""A shell's command line: vLLM's own, docker's, Ray's, a wrapper's; with prompts, pipes, comments and quotes around it."""
+"""A shell's command line: vLLM's own, docker's, Ray's, a wrapper's, with what stands around it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ _SHELL_WORD = regex(r"""(?:[^\s"'\\;|&()<>]|<[\w./-]{1,60}>|\\.|"(?:[^"\\]|\\.)*
 _QUOTED = regex(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(\n)|\\(.)|([^"'\\]+)""", DOTALL)
 _ESCAPED = regex(r'\\(["\\$`])')
 _ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", DOTALL)
+_COMMENT = regex(r"#[^\n]*")
 _ENV_OPTION = regex(r"--env=|-e(?=[A-Za-z_])")
 _INNER = regex(r"\bvllm\s+serve\b|\bvllm\.entrypoints\.|api_server\.py")
 _SERVERS = {"serve", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server"}
-_DOCKER_VALUED = {"-e", "--env", "-v", "--volume", "-p", "--publish", "--name", "--gpus", "--shm-size", "--ipc", "--network",
-                  "--net", "--runtime", "--entrypoint", "-m", "--memory", "--ulimit", "--device", "--restart", "--cpus",
-                  "--env-file", "-w", "--workdir", "-u", "--user", "--mount", "-h", "--hostname", "--platform", "--pull",
-                  "--add-host", "--security-opt", "--cap-add", "--tmpfs", "--label", "-l", "--memory-swap", "--cpuset-cpus",
-                  "--group-add", "--log-driver", "--log-opt"}  # fmt: skip
+_DOCKER_VALUED = {
+    "-e", "--env", "-v", "--volume", "-p", "--publish", "--name", "--gpus", "--shm-size", "--ipc", "--network", "--net",
+    "--runtime", "--entrypoint", "-m", "--memory", "--ulimit", "--device", "--restart", "--cpus", "--env-file", "-w",
+    "--workdir", "-u", "--user", "--mount", "-h", "--hostname", "--platform", "--pull", "--add-host", "--security-opt",
+    "--cap-add", "--tmpfs", "--label", "-l", "--memory-swap", "--cpuset-cpus", "--group-add", "--log-driver",
+    "--log-opt",
+}  # fmt: skip
 _SWIFT = {"deploy", "infer", "rollout", "rlhf", "sft", "eval", "app", "sample"}
 _DEEPEST = 3  # commands in quotes of commands
 
@@ -35,7 +38,14 @@ def parse(text: str, knowledge: Knowledge, depth: int = 0) -> Parsed:
     text = text[:LONGEST]
     words = words_of(text)
     program, dialect = program_of(words)
-    docker = next((i for i, word in enumerate(words[:-1]) if word.text in {"docker", "podman", "nerdctl"} and words[i + 1].text in ("run", "exec")), None)
+    docker = next(
+        (
+            i
+            for i, word in enumerate(words[:-1])
+            if word.text in {"docker", "podman", "nerdctl"} and words[i + 1].text in ("run", "exec")
+        ),
+        None,
+    )
     runs = docker is not None and words[docker + 1].text == "run"
     if program is None and depth < _DEEPEST:
         inner = _inside(text, words, knowledge, depth)
@@ -98,7 +108,11 @@ def _piece(text: str, word: Word) -> Piece | None:
     if first != last or first not in "\"'" or word.end - word.start < 2:
         return None
     if first == "'":
-        return plain(text, word.start + 1, word.end - 1, "shell-single") if "'" not in text[word.start + 1 : word.end - 1] else None
+        return (
+            plain(text, word.start + 1, word.end - 1, "shell-single")
+            if "'" not in text[word.start + 1 : word.end - 1]
+            else None
+        )
     piece = double_quoted(text, word.start + 1, word.end - 1, "shell-double")
     return piece if piece.text == word.text else None
 
@@ -125,7 +139,11 @@ def program_of(words: Sequence[Word]) -> tuple[int | None, str]:
             return index, "xinference"
         if index and word.text in _SWIFT and words[index - 1].text.rsplit("/", 1)[-1] in ("swift", "swift.cli.main"):
             return (index, "swift") if _mentions_vllm(words[index:]) else (None, "")
-        if index and words[index - 1].text.rsplit("/", 1)[-1] == "llamafactory-cli" and word.text in ("api", "chat", "webchat"):
+        if (
+            index
+            and words[index - 1].text.rsplit("/", 1)[-1] == "llamafactory-cli"
+            and word.text in ("api", "chat", "webchat")
+        ):
             return index, "llamafactory"
     return None, ""
 
@@ -143,21 +161,32 @@ def _starts_server(words: Sequence[Word], index: int) -> bool:
 
 def _end(text: str, words: Sequence[Word], first: int, knowledge: Knowledge) -> int:
     """How many of the words belong to the command: a redirection, a pipe or another command may follow."""
-    switches = knowledge.section("switches")
     for index in range(max(first, 1), len(words)):
         before = words[index - 1]
-        gap = text[before.end : words[index].start]
+        gap = _between(text, words, index)
         if any(mark in gap for mark in ";|&<>"):
             return index - 1 if before.text.isdecimal() and gap[:1] in ("<", ">") else index
-        if index > first and "\n" in gap.replace("\\\n", "").replace("\\\r\n", "") and not words[index].text.startswith(("-", "{", "[")):
-            waits = before.text.startswith("-") and "=" not in before.text and canonical(before.text, knowledge) not in switches
-            if not waits:
-                return index
+        begins = index > first and "\n" in gap and not words[index].text.startswith(("-", "{", "["))
+        if begins and not _waits(before.text, knowledge):
+            return index
     return len(words)
 
 
+def _waits(text: str, knowledge: Knowledge) -> bool:
+    """Whether this word is a flag whose value may stand on the next line."""
+    if not text.startswith("-") or "=" in text:
+        return False
+    name = canonical(text, knowledge)
+    return knowledge.item("flag", name) is not None and not _is_switch(name, knowledge)
+
+
+def _is_switch(name: str, knowledge: Knowledge) -> bool:
+    switches = knowledge.section("switches")
+    return name in switches or (name.startswith("--no-") and f"--{name[5:]}" in switches)
+
+
 def _start(text: str, words: Sequence[Word], program: int) -> int:
-    """Where a variable can be set for the program alone: behind other commands, a prompt, and `sudo`, which drops it."""
+    """Where a variable is set for the program alone: behind other commands, a prompt, and `sudo`, which drops it."""
     first = program
     while first and not any(mark in _between(text, words, first) for mark in ";|&(\n"):
         first -= 1
@@ -171,7 +200,9 @@ def _start(text: str, words: Sequence[Word], program: int) -> int:
 
 
 def _between(text: str, words: Sequence[Word], index: int) -> str:
-    return text[words[index - 1].end : words[index].start].replace("\\\n", "")
+    """What separates a word from the one before, without comments and continued line ends."""
+    gap = text[words[index - 1].end : words[index].start]
+    return _COMMENT.sub("", gap).replace("\\\n", "").replace("\\\r\n", "")
 
 
 def words_of(text: str) -> list[Word]:
@@ -217,7 +248,10 @@ def _image_at(words: Sequence[Word], docker: int) -> int:
 def _after_image(words: Sequence[Word], docker: int | None) -> int:
     """Where the server's own flags begin in `docker run … IMAGE …`, or where any flags begin."""
     if docker is None:
-        return next((i for i, word in enumerate(words) if word.text.startswith("-") or not _ASSIGNMENT.fullmatch(word.text)), len(words))
+        return next(
+            (i for i, word in enumerate(words) if word.text.startswith("-") or not _ASSIGNMENT.fullmatch(word.text)),
+            len(words),
+        )
     return min(_image_at(words, docker) + 1, len(words))
 
 
@@ -231,7 +265,6 @@ def _flags(words: Sequence[Word], knowledge: Knowledge, dialect: str) -> tuple[l
 
 def flags_of(words: Sequence[Word], knowledge: Knowledge, dialect: str = "") -> tuple[list[Given], list[Word]]:
     """Flags with their values, and the words that are neither."""
-    switches = knowledge.section("switches")
     found: list[Given] = []
     rest: list[Word] = []
     index = 0
@@ -245,7 +278,7 @@ def flags_of(words: Sequence[Word], knowledge: Knowledge, dialect: str = "") -> 
             continue
         head, equals, tail = word.text.partition("=")
         name = _named(head, dialect, knowledge)
-        takes = bool(dialect) or name not in switches
+        takes = bool(dialect) or not name or not _is_switch(name, knowledge)
         if equals:
             given = Given(name or "", tail, word, word)
         elif index < len(words) and is_value(words[index].text) and takes:
@@ -278,7 +311,12 @@ def _variables(text: str, words: Sequence[Word]) -> Iterator[Given]:
         if head and text.startswith(head.group(), word.start):
             word = Word(word.text[head.end() :], word.start + head.end(), word.end)
         match = _ASSIGNMENT.fullmatch(word.text)
-        if match and (head or index == 0 or not words[index - 1].text.startswith("-") or words[index - 1].text in {"-e", "--env", "--"}):
+        if match and (
+            head
+            or index == 0
+            or not words[index - 1].text.startswith("-")
+            or words[index - 1].text in {"-e", "--env", "--"}
+        ):
             yield Given(match.group(1), match.group(2), word, word)
 
 

@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from engine.model import Scalar
     from engine.observe.command.parts import Given, Parsed
 
-_IMAGE = regex(r"(?<!lmcache/)(?:vllm-openai(?:-[a-z]+)?|vllm-cpu[\w-]*|vllm-ascend|vllm-tpu|vllm-xpu):v?(\d[\w.+]*)|rocm/vllm[\w-]*:\S*?vllm[_-]v?(\d+\.\d+[\w.]*)")
-_PLATFORMS = (("rocm", "rocm"), ("vllm-ascend", "npu"), ("vllm-cpu", "cpu"), ("vllm-tpu", "tpu"), ("vllm-xpu", "xpu"), ("gaudi", "hpu"))
+_IMAGE = regex(
+    r"(?<!lmcache/)(?:vllm-openai(?:-[a-z]+)?|vllm-cpu[\w-]*|vllm-ascend|vllm-tpu|vllm-xpu):v?(\d[\w.+]*)|rocm/vllm[\w-]*:\S*?vllm[_-]v?(\d+\.\d+[\w.]*)"
+)
+_PLATFORMS = (
+    ("rocm", "rocm"),
+    ("vllm-ascend", "npu"),
+    ("vllm-cpu", "cpu"),
+    ("vllm-tpu", "tpu"),
+    ("vllm-xpu", "xpu"),
+    ("gaudi", "hpu"),
+)
 _IMAGE_WORD = regex(r"[\w./:@+-]*vllm[\w./-]*:[\w.+-]+", IGNORECASE)
 _SECRET = regex(r"(?:^|[_-])(?:api[_-]?key|key|token|secret|password|passwd|credentials?)s?$", IGNORECASE)
 _VARIABLE = regex(r"\$\{?([A-Za-z_]\w*)\}?")
@@ -56,8 +65,14 @@ def stated(text: str, knowledge: Knowledge, kind: str, file: int | None, line: i
     parsed = forms.parse(text, knowledge)
     make = _Facts(text, kind, file, line)
     last = {given.name: given for given in parsed.flags}  # of a flag that is given twice the last counts
-    out = [make.of(f"args.{name}", _resolved(value, parsed), given) for given in last.values() for name, value in [setting(given, knowledge)]]
-    out += [make.of(f"env.{given.name}", given.value or "", given) for given in parsed.variables if given.value is not None]
+    out = [
+        make.of(f"args.{name}", _resolved(value, parsed), given)
+        for given in last.values()
+        for name, value in [setting(given, knowledge)]
+    ]
+    out += [
+        make.of(f"env.{given.name}", given.value or "", given) for given in parsed.variables if given.value is not None
+    ]
     out += [make.plain("model.name", parsed.model)] if parsed.model else []
     out += [make.plain("where", "docker")] if parsed.is_docker else []
     out += [make.at(one.name, one.value, one.start, one.end, one.grade) for one in parsed.stated]

@@ -43,7 +43,11 @@ def _walk(root: Node, own: Node | None) -> Iterator[tuple[Node, tuple[str, ...]]
             continue
         if node.kind == "mapping":
             seen.add((node.start, node.end))
-            if own is not None and node.start != own.start and any(key.value in _CONTAINER for key, _value in node.pairs):
+            if (
+                own is not None
+                and node.start != own.start
+                and any(key.value in _CONTAINER for key, _value in node.pairs)
+            ):
                 continue
             yield node, path
         children = [(one, path) for one in node.items] + [(value, (*path[-3:], key.value)) for key, value in node.pairs]
@@ -57,7 +61,9 @@ def stated(text: str, document: Node, container: Node, compose: bool) -> Iterato
         yield from _of_probe(mapping, named, path)
         for key, value in mapping.pairs:
             if value.kind == "scalar":
-                yield from (one.but(start=key.start, end=value.end) for one in _of_scalar(key.value, value.value, path, named))
+                yield from (
+                    one.but(start=key.start, end=value.end) for one in _of_scalar(key.value, value.value, path, named)
+                )
         if "repository" in named and "tag" in named:
             image = f"{named['repository'].value}:{named['tag'].value}"
             yield Stated("image.name", image, named["tag"].start, named["tag"].end)
@@ -67,11 +73,11 @@ def stated(text: str, document: Node, container: Node, compose: bool) -> Iterato
 def _of_scalar(key: str, value: str, path: tuple[str, ...], named: dict[str, Node]) -> Iterator[Stated]:
     if key == "image" and value:
         yield Stated("image.name", value, 0, 0)
-    elif key in ("shm_size", "shmSize") or (key == "sizeLimit" and "medium" in named and named["medium"].value == "Memory"):
+    elif key in ("shm_size", "shmSize") or (
+        key == "sizeLimit" and "medium" in named and named["medium"].value == "Memory"
+    ):
         yield from _sized("shm.size_gib", value)
-    elif key in _GPU_KEYS:
-        yield from _gpus(value)
-    elif key == "count" and path[-1:] == ("devices",):
+    elif key in _GPU_KEYS or (key == "count" and path[-1:] == ("devices",)):
         yield from _gpus(value)
     elif (key == "hostIPC" and value.lower() == "true") or (key == "ipc" and value == "host"):
         yield Stated("args.docker-ipc", "host", 0, 0)
@@ -105,8 +111,8 @@ def _of_probe(mapping: Node, named: dict[str, Node], path: tuple[str, ...]) -> I
     kind = _PROBES.get(path[-1]) if path else None
     if kind is None:
         return
-    numbers = {name: _number(named, name, default) for name, default in (("initialDelaySeconds", 0), ("periodSeconds", 10), ("failureThreshold", 3))}
-    seconds = numbers["initialDelaySeconds"] + numbers["periodSeconds"] * numbers["failureThreshold"]
+    delay = _number(named, "initialDelaySeconds", 0)
+    seconds = delay + _number(named, "periodSeconds", 10) * _number(named, "failureThreshold", 3)
     yield Stated(f"probe.{kind}_seconds", seconds, mapping.start, mapping.end)
 
 

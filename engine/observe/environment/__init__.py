@@ -1,5 +1,5 @@
-"""Outputs of commands that an operator pastes -> facts. Each parser is a file of its own and is imported only for a text
-that holds one of its hints, so that a complaint or a log pays for none of them."""
+"""Outputs of commands that an operator pastes -> facts. Each parser is a file of its own, imported only for a text that
+holds one of its hints, so that a complaint or a log pays for none of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from engine.model import Kind
 
 HEAD = 1 << 20  # bytes of an attachment that are kept for the parsers; what is longer is a log
+FIRST, LAST = 98_304, 32_768  # characters at either end of it that are searched for hints
 
 # A text goes to every parser one of whose hints it holds. A hint says only that looking closer may pay.
 HINTS: dict[str, tuple[str, ...]] = {
@@ -20,13 +21,32 @@ HINTS: dict[str, tuple[str, ...]] = {
     "packages": ("torch==", "vllm==", "transformers==", "Package ", "\nName: ", "# packages in environment"),
     "torch_output": ("+cu1", "+cpu", "+rocm", "None False", "is_available()"),
     "ldconfig": ("libs found in cache", "(libc6,"),
-    "disk": ("Filesystem", "文件系统", "% /"),
+    "disk": ("Mounted on", "挂载点", "\nshm ", "\ntmpfs ", "\noverlay "),
     "memory": ("Mem:", "内存：", "内存:", "MemTotal:"),
     "kernel": ("NVRM: Xid", "Killed process"),
-    "kubernetes": ("Last State:", "Exit Code:", "Restart Count:", " Insufficient ", "probe failed", "failed liveness", "failed startup"),
+    "kubernetes": (
+        "Last State:",
+        "Exit Code:",
+        "Restart Count:",
+        " Insufficient ",
+        "probe failed",
+        "failed liveness",
+        "failed startup",
+    ),
     "infiniband": ("CA type:", "Link layer:", "ibpanic", "IB devices", "hca_id:"),
-    "variables": ("\nVLLM_", "\nNCCL_", "\nCUDA_", "\nHF_", "\nLD_LIBRARY_PATH=", "\nRAY_", "\nPATH=", "\nHOME=", "\nexport ", "\ndeclare -x "),
-    "limits": ("open files", "nofile", "max locked memory"),
+    "variables": (
+        "\nVLLM_",
+        "\nNCCL_",
+        "\nCUDA_",
+        "\nHF_",
+        "\nLD_LIBRARY_PATH=",
+        "\nRAY_",
+        "\nPATH=",
+        "\nHOME=",
+        "\nexport ",
+        "\ndeclare -x ",
+    ),
+    "limits": ("\nopen files", "\nMax open files", "nofile", "\nmax locked memory", "-n: file"),
 }
 SCRAPED = ("\nvllm:", "\nvllm_", "\nray_vllm")
 
@@ -64,12 +84,31 @@ class Kept:
         return head.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
+def lines(text: str) -> frozenset[int]:
+    """Which lines of `text`, counted from 0, are the output of a command: all from the first to the last that shows
+    something, without the sentences between them."""
+    if "\n" not in text:
+        return frozenset()
+    shown = [fact.origin.line or 1 for fact in facts([Text(text[:HEAD], "text")])]
+    if not shown:
+        return frozenset()
+    first, last = min(shown) - 1, max(shown)
+    rows = text.split("\n")[first:last]
+    return frozenset(number for number, row in enumerate(rows, first) if not _is_sentence(row))
+
+
+def _is_sentence(row: str) -> bool:
+    words = row.replace(",", " ").replace(".", " ").split()
+    plain = sum(word.isalpha() and (word.islower() or not word.isascii()) for word in words)
+    return plain >= 4 and plain * 2 > len(words)
+
+
 def facts(texts: Sequence[Text]) -> list[Fact]:
     """What the texts show, in their order; scrapes of /metrics are read together, since two of them give rates."""
     out: list[Fact] = []
     scrapes = []
     for one in texts:
-        begun = f"\n{one.text}"  # so that a hint can ask for the beginning of a line
+        begun = f"\n{_edges(one.text)}"  # so that a hint can ask for the beginning of a line
         for name in [name for name, hints in HINTS.items() if any(hint in begun for hint in hints)]:
             out += _parsed(name, one)
         if any(hint in begun for hint in SCRAPED):
@@ -79,6 +118,11 @@ def facts(texts: Sequence[Text]) -> list[Fact]:
 
         out += metrics.facts(scrapes)
     return out
+
+
+def _edges(text: str) -> str:
+    """What hints are searched in: of a long text the beginning and the end, since an output is rarely so long."""
+    return text if len(text) <= FIRST + LAST else f"{text[:FIRST]}\n{text[-LAST:]}"
 
 
 def _parsed(name: str, one: Text) -> Iterator[Fact]:

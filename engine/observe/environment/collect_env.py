@@ -14,9 +14,12 @@ _STATEMENT = regex(r"\s{0,8}([A-Za-z][\w .()-]{2,60}?)\s{0,40}:\s{1,4}(\S.{0,200
 _GPU = regex(r"\s{0,40}(?:GPU models and configuration:\s{0,4})?GPU (\d{1,3}): (\S.{0,100})")
 _NUMBER = regex(r"\d{1,4}(?:\.\d{1,8}){0,3}[\w.+-]{0,40}")
 _NAMES = {
-    "PyTorch version": "torch.version", "vLLM Version": "vllm.version", "Python version": "python.version",
-    "Nvidia driver version": "driver.version", "CUDA used to build PyTorch": "torch.cuda", "NVIDIA driver version": "driver.version",
-}  # fmt: skip
+    "PyTorch version": "torch.version",
+    "vLLM Version": "vllm.version",
+    "Python version": "python.version",
+    "Nvidia driver version": "driver.version",
+    "CUDA used to build PyTorch": "torch.cuda",
+}
 _MISSING = ("n/a", "none", "could not collect", "no cuda")
 
 
@@ -47,7 +50,11 @@ def _of_statement(key: str, value: str, line: int, row: str) -> Iterator[Seen]:
         yield Seen("torch.build", "rocm", line, row)
         yield Seen("platform", "rocm", line, row)
     elif key == "CUDA used to build PyTorch":
-        yield Seen("torch.build", "cpu", line, row) if missing and "+rocm" not in row else Seen("torch.build", "cuda", line, row)
+        yield (
+            Seen("torch.build", "cpu", line, row)
+            if missing and "+rocm" not in row
+            else Seen("torch.build", "cuda", line, row)
+        )
     name = _NAMES.get(key)
     number = _NUMBER.search(value)
     if name and number and not missing:

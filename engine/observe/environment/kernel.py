@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _XID = regex(r".{0,200}NVRM: Xid \([^)]{1,80}\): (\d{1,3})\b")
-_KILLED = regex(r".{0,200}(?P<cgroup>Memory cgroup out of memory|Out of memory): Killed process \d{1,10} \((?P<name>[^)]{1,60})\)")
+_KILLED = regex(
+    r".{0,200}(?P<cgroup>Memory cgroup out of memory|Out of memory): Killed process \d{1,10} \((?P<name>[^)]{1,60})\)"
+)
 _OURS = ("vllm", "python", "ray", "engine", "worker", "uvicorn", "pt_main", "api_server")
 
 

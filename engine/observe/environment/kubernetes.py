@@ -26,7 +26,9 @@ def parse(text: str) -> Iterator[Seen]:
     section = ""
     for line, row in rows(text):
         stripped = row.strip()
-        section = stripped if stripped in ("Limits:", "Requests:", "Environment:", "Mounts:", "Last State:") else section
+        section = (
+            stripped if stripped in ("Limits:", "Requests:", "Environment:", "Mounts:", "Last State:") else section
+        )
         yield from _of_end(row, line, text)
         if (lacking := _LACKING.match(row)) is not None:
             yield Seen("pod.insufficient", lacking[1], line, row)
@@ -60,5 +62,9 @@ def _of_container(section: str, row: str, line: int) -> Iterator[Seen]:
         amount = gib(limit[1], limit[2] or "b")
         if amount is not None:
             yield Seen("pod.memory_limit_gib", amount, line, row)
-    if section == "Environment:" and (variable := _VARIABLE.match(row)) is not None and not variable[2].startswith("<set to"):
+    if (
+        section == "Environment:"
+        and (variable := _VARIABLE.match(row)) is not None
+        and not variable[2].startswith("<set to")
+    ):
         yield Seen(f"env.{variable[1]}", variable[2].strip(), line, row)

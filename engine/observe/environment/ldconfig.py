@@ -14,7 +14,7 @@ _WHOLE = regex(r"\d{1,7} libs found in cache")
 
 
 def parse(text: str) -> Iterator[Seen]:
-    """Whether libcuda is there, lies where the linker looks, and comes from the driver rather than from a compat folder."""
+    """Whether libcuda is there, lies where the linker looks, and comes from the driver and not from a compat folder."""
     whole = next(((line, row) for line, row in rows(text) if _WHOLE.match(row)), None)
     found: dict[str, list[tuple[int, str, str]]] = {}
     for line, row in rows(text):

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FILES = regex(r"\s{0,4}(?:open files|Max open files|-n: file descriptors|nofile)\D{0,60}(\d{1,12})\b")
-_PINNED = regex(r"\s{0,4}(?:max locked memory|-l: locked-in-memory size)\s{1,40}\(?(?:kbytes)?[^\d\n]{0,20}(\d{1,15})\s{0,8}$")
+_PINNED = regex(
+    r"\s{0,4}(?:max locked memory|-l: locked-in-memory size)\s{1,40}\(?(?:kbytes)?[^\d\n]{0,20}(\d{1,15})\s{0,8}$"
+)
 
 
 def parse(text: str) -> Iterator[Seen]:

@@ -10,21 +10,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_VERSIONS = regex(r"Driver Version\s{0,40}: ?(\d{3}[\d.]{0,12})(?:.{0,40}CUDA (?:UMD )?Version\s{0,20}: ?(\d{1,2}\.\d))?")
+_VERSIONS = regex(
+    r"Driver Version\s{0,40}: ?(\d{3}[\d.]{0,12})(?:.{0,40}CUDA (?:UMD )?Version\s{0,20}: ?(\d{1,2}\.\d))?"
+)
 _CUDA = regex(r"CUDA Version\s{0,40}: (\d{1,2}\.\d)")
-_ROW = regex(r"\|\s{1,4}(\d{1,3})\s{1,4}((?:NVIDIA|Tesla|GeForce|Quadro|GRID|A100|H100|L4)[^|]{0,40}?)\s{2,40}(?:On|Off|N/A|\.\.\.|\S{1,12})\s{0,4}\|")
+_ROW = regex(
+    r"\|\s{1,4}(\d{1,3})\s{1,4}((?:NVIDIA|Tesla|GeForce|Quadro|GRID|A100|H100|L4)[^|]{0,40}?)\s{2,40}"
+    r"(?:On|Off|N/A|\.\.\.|\S{1,12})\s{0,4}\|"
+)
 _USAGE = regex(r"(\d{1,7})MiB / {1,6}(\d{1,7})MiB")
 _TEMPERATURE = regex(r"\|\s{0,4}(?:N/A|\d{1,3}%|ERR!)\s{1,4}(\d{1,3})C\s")
 _LISTED = regex(r"GPU (\d{1,3}): ([^(]{1,80}?) \(UUID: ")
 _MIG_DEVICE = regex(r"\s{1,4}MIG [\w.]{1,20}\s{1,30}Device\s{1,4}\d")
 _PRODUCT = regex(r"\s{0,12}Product Name\s{1,40}: (\S.{0,80})")
-_PROCESS = regex(r"\|\s{1,6}\d{1,3}(?:\s{1,6}(?:N/A|\d{1,3})){0,2}\s{1,20}(\d{1,9})\s{1,6}(C|G|C\+G|M\+C)\s{1,4}(\S.{0,90}?)\s{1,40}(\d{1,7})MiB \|")
-_ECC = regex(r"\s{1,20}(?:DRAM Uncorrectable|SRAM Uncorrectable(?: \w{1,10})?|Double Bit|Uncorrectable)\s{1,40}: ([1-9]\d{0,8})\b")
-_USED = regex(r"\s{1,12}Used\s{1,40}: (\d{1,7}) MiB")
+_PROCESS = regex(
+    r"\|\s{1,6}\d{1,3}(?:\s{1,6}(?:N/A|\d{1,3})){0,2}\s{1,20}(\d{1,9})\s{1,6}(C|G|C\+G|M\+C)\s{1,4}"
+    r"(\S.{0,90}?)\s{1,40}(\d{1,7})MiB \|"
+)
+_ECC = regex(
+    r"\s{1,20}(?:DRAM Uncorrectable|SRAM Uncorrectable(?: \w{1,10})?|Double Bit|Uncorrectable)"
+    r"\s{1,40}: ([1-9]\d{0,8})\b"
+)
 _TOTAL = regex(r"\s{1,12}Total\s{1,40}: (\d{1,7}) MiB")
 _TOPOLOGY = regex(r"\s{0,8}GPU\d{1,3}[\t ]{1,20}(?:X|NV\d{1,3}|PIX|PXB|PHB|NODE|SYS)\b")
-_OTHERS = ("ollama", "llama-server", "llama.cpp", "sglang", "text-generation", "tritonserver", "comfyui", "stable-diffusion",
-           "jupyter", "ipykernel", "train", "lmdeploy", "tei", "xinference", "koboldcpp")  # fmt: skip
+_OTHERS = (
+    "ollama", "llama-server", "llama.cpp", "sglang", "text-generation", "tritonserver", "comfyui", "stable-diffusion",
+    "jupyter", "ipykernel", "train", "lmdeploy", "tei", "xinference", "koboldcpp",
+)  # fmt: skip
 _HOT = 88  # degrees from which data-centre cards slow down
 
 
@@ -114,7 +126,14 @@ def _of_links(text: str) -> Iterator[Seen]:
     if len(matrix) < 2:
         return
     cells = [(line, row, row.split()[1 : 1 + len(matrix)]) for line, row in matrix]
-    slow = next(((line, row) for line, row, words in cells if any(word in {"PIX", "PXB", "PHB", "NODE", "SYS"} for word in words)), None)
+    slow = next(
+        (
+            (line, row)
+            for line, row, words in cells
+            if any(word in {"PIX", "PXB", "PHB", "NODE", "SYS"} for word in words)
+        ),
+        None,
+    )
     line, row = slow or matrix[0]
     yield Seen("gpu.link", "pcie" if slow else "nvlink", line, row)
     yield Seen("gpu.count", len(matrix), *matrix[0])

@@ -13,7 +13,13 @@ _FROZEN = regex(r"(?:\[pip3?\] |\[conda\] )?([A-Za-z][\w.-]{0,60})==(\d[\w.+!-]{
 _LISTED = regex(r"(?:\[conda\] )?([A-Za-z][\w.-]{0,60}) {1,60}(\d[\w.+!-]{0,60})(?:\s{1,40}\S{0,200}){0,2}\s{0,8}$")
 _SHOWN = regex(r"Name: ([A-Za-z][\w.-]{0,60})$")
 _VERSION = regex(r"Version: (\d[\w.+!-]{0,60})$")
-KNOWN = {"vllm": "vllm.version", "torch": "torch.version", "transformers": "transformers.version", "ray": "ray.version", "numpy": "numpy.version"}
+KNOWN = {
+    "vllm": "vllm.version",
+    "torch": "torch.version",
+    "transformers": "transformers.version",
+    "ray": "ray.version",
+    "numpy": "numpy.version",
+}
 _LEAST = 3  # packages that make a list; two numbers in a sentence are none
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PRINTED = regex(
-    r"(?:>>> )?(?:torch[ :=]{0,3})?'?(?P<version>[12]\.\d{1,2}\.\d{1,2}(?:[ab.]\w{1,20})?(?:\+(?P<build>cu\d{2,3}|cpu|rocm[\d.]{1,8}|git\w{1,20}))?)'?"
+    r"(?:>>> )?(?:torch[ :=]{0,3})?'?(?P<version>[12]\.\d{1,2}\.\d{1,2}(?:[ab.]\w{1,20})?"
+    r"(?:\+(?P<build>cu\d{2,3}|cpu|rocm[\d.]{1,8}|git\w{1,20}))?)'?"
     r"(?:[ ,]{1,4}'?(?P<cuda>\d{2}\.\d|None)'?)?(?:[ ,]{1,4}(?P<sees>True|False))?(?:[ ,].{0,100})?$"
 )
 _CAPABILITY = regex(r"\((\d{1,2}), (\d)\)\s{0,4}$")

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 _ASSIGNMENT = regex(r"(?:export |declare -x |set )?([A-Za-z_][A-Za-z0-9_]{1,60})=(\S.{0,600}|)$")
 _OURS = (
-    "VLLM_", "NCCL_", "CUDA_", "NVIDIA_", "HF_", "HUGGING_FACE_", "TRANSFORMERS_", "TORCH", "PYTORCH_", "RAY_", "GLOO_", "UCX_", "OMP_",
-    "TRITON_", "LD_LIBRARY_PATH", "LD_PRELOAD", "TP_SOCKET", "MASTER_", "WORLD_SIZE", "RANK", "LOCAL_RANK", "HIP_", "ROCR_", "MODELSCOPE_",
-    "FLASHINFER_", "SAFETENSORS_", "OPENAI_", "PYTHONPATH", "TMPDIR", "XDG_CACHE_HOME", "LMCACHE_", "TILELANG_", "HSA_", "ASCEND_",
+    "VLLM_", "NCCL_", "CUDA_", "NVIDIA_", "HF_", "HUGGING_FACE_", "TRANSFORMERS_", "TORCH", "PYTORCH_", "RAY_",
+    "GLOO_", "UCX_", "OMP_", "TRITON_", "LD_LIBRARY_PATH", "LD_PRELOAD", "TP_SOCKET", "MASTER_", "WORLD_SIZE", "RANK",
+    "LMCACHE_", "LOCAL_RANK", "HIP_", "ROCR_", "HSA_", "MODELSCOPE_", "FLASHINFER_", "SAFETENSORS_", "OPENAI_",
+    "PYTHONPATH", "TMPDIR", "XDG_CACHE_HOME", "TILELANG_", "ASCEND_",
 )  # fmt: skip
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 _SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")

@@ -144,3 +144,15 @@ def test_placeholders_that_are_known_are_filled_and_others_stay() -> None:
 )
 def test_any_setting_can_be_changed(to: Any, now: str | None) -> None:
     assert isinstance(target({"to": to}, "--gpu-memory-utilization", now, {}), str)
+
+
+@pytest.mark.parametrize(
+    "name", ["args.api-key", "args.hf-token", "args.ssl-keyfile-password", "env.HF_TOKEN", "env.MY_SECRET"]
+)
+def test_the_value_of_a_flag_or_variable_that_holds_a_credential_is_masked(name: str) -> None:
+    assert known([fact(name, "correcthorsebattery")]) == {name: "****"}
+
+
+@pytest.mark.parametrize("name", ["args.ssl-keyfile", "args.max-num-batched-tokens", "args.tokenizer", "env.HF_HOME"])
+def test_the_value_of_another_flag_or_variable_stays(name: str) -> None:
+    assert known([fact(name, "correcthorsebattery")]) == {name: "correcthorsebattery"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.knowledge.source import DEEPEST, LONGEST, parse
+from engine.knowledge.source import DEEPEST, LONGEST, nodes, parse
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -114,3 +114,39 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     except InputError as error:
         refused = error.message
     assert refused == "" or (refused.startswith("x:") and "\n" not in refused)
+
+
+def test_a_node_knows_the_characters_that_it_stands_on() -> None:
+    text = "\ufeff# 中\na: &x\n  - --b=1 # c\n  - &q 'd''e'\nf: *x\ng: |\n  h\n\n# i\nj: {k: [1, \"2\"]}\n"
+    (document,) = nodes(text)
+    found = {key.value: value for key, value in document.pairs}
+    assert [text[item.start : item.end] for item in found["a"].items] == ["--b=1", "'d''e'"]
+    assert [item.value for item in found["f"].items] == ["--b=1", "d'e"]
+    assert text[found["g"].start : found["g"].end] == "|\n  h"
+    assert text[found["j"].start : found["j"].end] == '{k: [1, "2"]}'
+    assert [node.style for node in found["j"].pairs[0][1].items] == ["", '"']
+    assert text[document.start : document.end].endswith('"2"]}')
+
+
+@pytest.mark.parametrize("text", ["a: [", "a: *b: c", "a: \x07", "- " * 40_000, "[" * 40_000, "a: \ud800", "\t- a"])
+def test_what_is_no_yaml_has_no_nodes(text: str) -> None:
+    with pytest.raises(InputError):
+        nodes(text)
+
+
+def test_aliases_cost_no_more_nodes_than_are_written() -> None:
+    (document,) = nodes(BOMB)
+    last = document.pairs[-1][1]
+    assert last.items[0] is last.items[1]
+
+
+@given(st.text(max_size=200))
+def test_the_nodes_of_any_text_stand_in_it(text: str) -> None:
+    try:
+        found = list(nodes(text))
+    except InputError:
+        return
+    while found:
+        node = found.pop()
+        assert 0 <= node.start <= node.end <= len(text)
+        found += [*node.items, *(one for pair in node.pairs for one in pair)]

@@ -27,24 +27,52 @@ def scrape(
     begun: float = 1_000.5,
     loads: tuple[tuple[float, float, float], ...] = (),
     caching: bool = True,
+    vanished: int = 0,
     more: tuple[str, ...] = (),
     old: bool = False,
 ) -> str:
     """One scrape; `loads` gives running, waiting and KV usage of several engines, `old` the names of vLLM 0.8."""
-    names = ("gpu_cache_usage_perc", "gpu_prefix_cache", "time_per_output_token_seconds") if old else ("kv_cache_usage_perc", "prefix_cache", "inter_token_latency_seconds")
+    names = (
+        ("gpu_cache_usage_perc", "gpu_prefix_cache", "time_per_output_token_seconds")
+        if old
+        else ("kv_cache_usage_perc", "prefix_cache", "inter_token_latency_seconds")
+    )
     requests = finished + aborted + failed
-    out = ["# HELP vllm:num_requests_running Number of requests in model execution batches.", f"process_start_time_seconds {begun}"]
+    out = [
+        "# HELP vllm:num_requests_running Number of requests in model execution batches.",
+        f"process_start_time_seconds {begun}",
+    ]
     for engine, (run, wait, usage) in enumerate(loads or ((running, waiting, kv),)):
         labels = f'engine="{engine}",model_name="m"'
-        out += [f"vllm:num_requests_running{{{labels}}} {run}", f"vllm:num_requests_waiting{{{labels}}} {wait}", f"vllm:{names[0]}{{{labels}}} {usage}"]
-    counters = {"num_preemptions": preemptions, f"{names[1]}_queries": prompted, f"{names[1]}_hits": hits, "prompt_tokens": prompted, "generation_tokens": generated}
+        out += [
+            f"vllm:num_requests_running{{{labels}}} {run}",
+            f"vllm:num_requests_waiting{{{labels}}} {wait}",
+            f"vllm:{names[0]}{{{labels}}} {usage}",
+        ]
+    counters = {
+        "num_preemptions": preemptions,
+        f"{names[1]}_queries": prompted,
+        f"{names[1]}_hits": hits,
+        "prompt_tokens": prompted,
+        "generation_tokens": generated,
+    }
     out += [f"vllm:{name}_total{{{LABELS}}} {value}" for name, value in counters.items()]
     endings = {"stop": finished, "abort": aborted, "error": failed}
-    out += [f'vllm:request_success_total{{{LABELS},finished_reason="{reason}"}} {count}' for reason, count in endings.items()]
-    out += _histogram("time_to_first_token_seconds", requests, first) + _histogram(names[2], requests, gap, slow_gaps, 0.9)
-    out += _histogram("request_queue_time_seconds", requests, queue) + _histogram("request_prefill_time_seconds", requests, prefill)
+    out += [
+        f'vllm:request_success_total{{{LABELS},finished_reason="{reason}"}} {count}'
+        for reason, count in endings.items()
+    ]
+    out += _histogram("time_to_first_token_seconds", requests + vanished, first) + _histogram(
+        names[2], requests, gap, slow_gaps, 0.9
+    )
+    out += _histogram("request_queue_time_seconds", requests, queue) + _histogram(
+        "request_prefill_time_seconds", requests, prefill
+    )
     calls = {"2xx": requests, "5xx": broken}
-    out += [f'http_requests_total{{handler="/v1/chat/completions",method="POST",status="{status}"}} {count}' for status, count in calls.items()]
+    out += [
+        f'http_requests_total{{handler="/v1/chat/completions",method="POST",status="{status}"}} {count}'
+        for status, count in calls.items()
+    ]
     out += [f'vllm:cache_config_info{{block_size="16",enable_prefix_caching="{caching}",engine="0"}} 1.0', *more]
     return "\n".join(out) + "\n"
 

@@ -9,7 +9,7 @@ import pytest
 from engine.observe.case import observe
 from engine.observe.derive import versions
 from engine.versions import Range
-from tests.support import case, mini, values
+from tests.support import case, mini, real, values
 
 if TYPE_CHECKING:
     from engine.observe.case import Observation
@@ -128,3 +128,22 @@ def test_the_most_trusted_source_of_a_version_decides(stated: dict[str, Any], ex
 def test_without_a_version_there_is_none() -> None:
     assert versions(seen("it hangs").facts) is None
     assert versions(seen(vllm_version="whatever").facts) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("INFO GPU KV cache size: 42,672 tokens", {"log.kv_tokens": "42672"}),
+        (
+            "INFO CPU KV cache size: 4,096 tokens, Maximum concurrency for 2,048 tokens per request: 2.00x",
+            {"log.kv_tokens": "4096", "log.max_model_len": "2048", "log.max_concurrency": "2.00"},
+        ),
+        ("INFO [gpu_worker.py:298] Available KV cache memory: 31.37 GiB", {"log.available_gib": "31.37"}),
+        ("INFO # GPU blocks: 2667, # CPU blocks: 2048", {"log.blocks": "2667"}),
+        ("INFO [model.py:2152] Using max model len 2048", {"log.max_model_len": "2048"}),
+    ],
+)
+def test_a_line_that_is_read_for_its_figures_gives_them_and_is_no_sign(line: str, expected: dict[str, str]) -> None:
+    found = observe(case("", f"vllm\n{line}\n"), real()).facts
+    assert {fact.name: fact.value for fact in found if fact.name in expected} == expected
+    assert not any(fact.name.startswith(("sign.kv-cache", "sign.max-model-len")) for fact in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from tests.support import answer, claimed, real
 
 if TYPE_CHECKING:
     from engine.model import Answer
+
+SCRAPED = Path(__file__).parent / "scraped"
 
 
 def values(*scraped: str) -> dict[str, Any]:
@@ -39,19 +42,43 @@ def diagnosed(*scraped: str) -> Answer:
         ("high time per output token, few requests", "hardware-too-slow-for-model", [scrape(running=2, gap=0.2)]),
         ("high time per output token, many requests", "load-exceeds-capacity", [scrape(running=120, kv=0.6, gap=0.2)]),
         ("some tokens very late", "long-prefill-starves-decode", [scrape(slow_gaps=30)]),
-        ("low throughput", "hardware-too-slow-for-model", [scrape(running=4), later(scrape(running=4, generated=500_050))]),
+        (
+            "low throughput",
+            "hardware-too-slow-for-model",
+            [scrape(running=4), later(scrape(running=4, generated=500_050))],
+        ),
         ("error rate, 5xx", "engine-process-killed", [scrape(broken=120)]),
         ("error rate, clients that give up", "client-timeout-too-short", [scrape(aborted=200)]),
+        ("requests that nobody waited for", "client-timeout-too-short", [scrape(vanished=400)]),
         ("error rate, failed requests", "pd-kv-transfer-handshake-fails", [scrape(failed=120)]),
         ("prefix-cache efficiency", "prompt-prefix-differs", [scrape(hits=1_000)]),
         ("replica imbalance, one address", "replica-load-imbalance", [scrape(loads=((60, 20, 0.9), (5, 0, 0.1)))]),
-        ("replica imbalance", "replica-load-imbalance", [scrape(begun=1, running=60, waiting=20), scrape(begun=2, running=5)]),
+        (
+            "replica imbalance",
+            "replica-load-imbalance",
+            [scrape(begun=1, running=60, waiting=20), scrape(begun=2, running=5)],
+        ),
         ("frozen engine", "engine-process-frozen", [scrape(running=3), later(scrape(running=3))]),
-        ("sleeping engine", "engine-paused-or-asleep", [scrape(running=0, waiting=3, more=('vllm:engine_sleep_state{sleep_state="awake"} 0.0',))]),
-        ("refused drafts", "spec-decode-low-acceptance", [scrape(more=("vllm:spec_decode_num_draft_tokens_total 50000", "vllm:spec_decode_num_accepted_tokens_total 9000"))]),
+        (
+            "sleeping engine",
+            "engine-paused-or-asleep",
+            [scrape(running=0, waiting=3, more=('vllm:engine_sleep_state{sleep_state="awake"} 0.0',))],
+        ),
+        (
+            "refused drafts",
+            "spec-decode-low-acceptance",
+            [
+                scrape(
+                    more=(
+                        "vllm:spec_decode_num_draft_tokens_total 50000",
+                        "vllm:spec_decode_num_accepted_tokens_total 9000",
+                    )
+                )
+            ],
+        ),
         ("old names", "kv-cache-preemption-overload", [scrape(running=30, waiting=20, kv=0.99, old=True)]),
     ],
-)  # fmt: skip
+)
 def test_a_verdict_is_reached_with_its_cause(verdict: str, cause: str, scraped: list[str]) -> None:
     found = diagnosed(*scraped)
     assert claimed(found) == [cause], verdict
@@ -76,6 +103,20 @@ def test_a_verdict_is_reached_with_its_cause(verdict: str, cause: str, scraped: 
 )
 def test_a_server_without_trouble_is_healthy(what: str, scraped: list[str]) -> None:
     assert (diagnosed(*scraped).status, claimed(diagnosed(*scraped))) == ("healthy", []), what
+
+
+@pytest.mark.parametrize(
+    ("names", "causes"),
+    [
+        (("healthy",), []),
+        (("queue",), ["max-num-seqs-too-small"]),
+        (("frozen", "frozen-later"), ["engine-process-frozen"]),
+        (("queue", "frozen"), ["max-num-seqs-too-small"]),
+    ],
+)
+def test_scrapes_of_a_real_server_are_told_apart(names: tuple[str, ...], causes: list[str]) -> None:
+    """vLLM 0.32 with `--max-num-seqs 1`: idle, with twelve requests, and before and after its engine got SIGSTOP."""
+    assert claimed(diagnosed(*[(SCRAPED / f"{name}.txt").read_text() for name in names])) == causes
 
 
 def test_old_names_say_the_same_as_new_ones() -> None:
@@ -121,13 +162,18 @@ def test_metrics_are_understood_where_they_are_pasted() -> None:
 
 
 def test_a_log_is_believed_before_a_scrape() -> None:
-    log = "INFO 03-10 09:00:00 [loggers.py:127] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 900.0 tokens/s, Running: 30 reqs, Waiting: 12 reqs, GPU KV cache usage: 99.1%, Prefix cache hit rate: 0.0%\n"
+    log = "INFO 03-10 09:00:00 [loggers.py:127] Engine 000: Avg prompt throughput: 0.0 tokens/s, "
+    log += "Avg generation throughput: 900.0 tokens/s, Running: 30 reqs, Waiting: 12 reqs, GPU KV cache usage: 99.1%\n"
     assert claimed(answer("", log * 3, scrape(), knowledge=real()))[:1] == ["kv-cache-preemption-overload"]
 
 
 @pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf", "1e999", "abc", "", "0x10", "9" * 400])
 def test_a_value_that_is_no_number_is_passed_over(value: str) -> None:
-    values(scrape(running=0).replace("vllm:num_requests_running{engine", f"vllm:num_requests_running {value}\nvllm:num_requests_running{{engine"))
+    values(
+        scrape(running=0).replace(
+            "vllm:num_requests_running{engine", f"vllm:num_requests_running {value}\nvllm:num_requests_running{{engine"
+        )
+    )
 
 
 @given(st.data())
@@ -143,7 +189,9 @@ def test_a_damaged_scrape_raises_nothing(data: st.DataObject) -> None:
     values(*texts)
 
 
-@pytest.mark.parametrize("unit", ['vllm:a{b="', "vllm:a{", 'vllm:a{b="\\\\', "vllm:x 1\n", 'vllm:x{a="b",', "vllm:aaaa"])
+@pytest.mark.parametrize(
+    "unit", ['vllm:a{b="', "vllm:a{", 'vllm:a{b="\\\\', "vllm:x 1\n", 'vllm:x{a="b",', "vllm:aaaa"]
+)
 def test_a_hostile_scrape_takes_bounded_time(unit: str) -> None:
     begun = process_time()
     values(unit * (400_000 // len(unit)))

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
-from typing import Any
 
 import pytest
 from hypothesis import given, settings

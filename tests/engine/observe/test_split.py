@@ -46,8 +46,6 @@ def test_a_sentence_is_words(sentence: str) -> None:
         "Dec  1 10:00:00 node kernel: Out of memory: Killed process 12",
         "vllm-1  | ERROR 12-01 10:00:00 [core.py:1] dead",
         "[rank0]: Traceback (most recent call last):",
-        "torch.OutOfMemoryError: CUDA out of memory.",
-        "ValueError: The model's max seq len is larger",
         "vllm: error: unrecognized arguments: --swap-space 4",
         "vllm serve: error: argument --port: invalid int value: 'abc'",
         '{"object":"error","message":"The model x does not exist."}',
@@ -74,6 +72,24 @@ def test_one_line_of_a_machine_is_a_log(line: str) -> None:
 )
 def test_one_line_of_a_start_command_is_a_command(command: str) -> None:
     assert (split(command).words, split(command).log, split(command).command) == ("", "", command)
+
+
+def test_an_error_that_is_told_in_one_line_may_be_either() -> None:
+    line = "ValueError: the model's max seq len is larger than I set"
+    assert (split(line).words, split(line).log) == (line, line)
+    assert split(f"{line}\n{line}").words == ""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "vllm serve does not start any more since yesterday",
+        "vllm serve 启动时显存不足",
+        "docker run of the image ends without any message",
+    ],
+)
+def test_a_sentence_that_begins_like_a_command_is_words(sentence: str) -> None:
+    assert split(sentence).words == sentence
 
 
 def test_a_sentence_a_command_and_a_log_are_taken_apart() -> None:

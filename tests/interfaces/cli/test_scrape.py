@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the name is the base class's
+    def log_message(self, format: str, *arguments: Any) -> None:
         """Standard error belongs to the test."""
 
 
@@ -113,7 +113,9 @@ def test_a_server_that_takes_too_long_is_given_up(server: Server) -> None:
     assert time.monotonic() - begun < 5
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:1/metrics", "http://", "http://[", "http://127.0.0.1:99999", "https://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:1/metrics", "http://", "http://[", "http://127.0.0.1:99999", "https://127.0.0.1:1"]
+)
 def test_what_cannot_be_read_is_one_sentence_and_exit_code_2(kb: Kb, address: str) -> None:
     ran = kb("query", "--metrics", address)
     assert (ran.returncode, ran.stdout) == (2, b"")

@@ -188,7 +188,9 @@ LDCONFIG = """\
 \tlibcudart.so.12 (libc6,x86-64) => /usr/local/cuda/lib64/libcudart.so.12
 \tlibcuda.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so.1
 """
-LDCONFIG_EMPTY = "812 libs found in cache `/etc/ld.so.cache'\n\tlibz.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libz.so.1\n"
+LDCONFIG_EMPTY = (
+    "812 libs found in cache `/etc/ld.so.cache'\n\tlibz.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libz.so.1\n"
+)
 
 DF = """\
 Filesystem      Size  Used Avail Use% Mounted on
@@ -263,7 +265,7 @@ Events:
 """
 EVENTS = """\
 LAST SEEN   TYPE      REASON             OBJECT       MESSAGE
-3m          Warning   FailedScheduling   pod/vllm-0   0/4 nodes are available: 4 Insufficient nvidia.com/gpu. preemption: 0/4
+3m          Warning   FailedScheduling   pod/v-0      0/4 nodes are available: 4 Insufficient nvidia.com/gpu. more
 """
 
 IBSTAT = """\
