@@ -26,7 +26,7 @@ class CompiledKnowledge(BuildHookInterface[Any]):
 
         self._folder = tempfile.TemporaryDirectory()
         compiled = Path(self._folder.name, "knowledge.bin")
-        compiled.write_bytes(build(Path(self.root, "kb")))
+        compiled.write_bytes(build(str(Path(self.root, "kb"))))
         build_data["force_include"][str(compiled)] = "kb/compiled/knowledge.bin"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

@@ -85,7 +85,8 @@ def _sections(
 
 
 def _signs(base: Base) -> dict[str, Any]:
-    rows, places = [], {}
+    rows = []
+    places: dict[str, list[int]] = {}
     for number, (name, (_entry, sign)) in enumerate(sorted(lint.signs(base).items())):
         rows.append((name, sign["log"], sign.get("role") or "root", sign.get("stage")))
         for literal in literals.required(sign["log"]):

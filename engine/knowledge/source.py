@@ -67,7 +67,7 @@ def parse(name: str, text: str) -> Document:
 
 class Node(Value):
     """One node of a YAML text with its offsets in it, for an edit that leaves all else as it is. An anchor's node
-    stands wherever an alias names it. `style` is the quote of a scalar (`|`, `>` for blocks), `[` of a flow sequence."""
+    stands wherever an alias names it. `style` is the quote of a scalar (`|`, `>` of blocks), `[` of a flow list."""
 
     kind: Literal["scalar", "sequence", "mapping"]
     start: int

@@ -33,7 +33,8 @@ def observe(case: Case, knowledge: Knowledge) -> Observation:
     found = command.pasted(said)
     rest = found.rest if found else said
     parts = split(rest, environment.lines(rest))
-    commands: list[tuple[str, int | None, int]] = [(one, None, 1) for one in (case.command, parts.command, found.command if found else "") if one]
+    given = (case.command, parts.command, found.command if found else "")
+    commands: list[tuple[str, int | None, int]] = [(one, None, 1) for one in given if one]
     facts: list[Fact] = []
     readings = []
     logs = [(None, [parts.log.encode("utf-8", "replace")])] if parts.log else []
@@ -65,7 +66,8 @@ def observe(case: Case, knowledge: Knowledge) -> Observation:
     facts += shown
     readings = [_as_output(reading, shown) for reading in readings]
     facts += derive.from_facts(facts, knowledge)
-    return Observation(tuple(facts), parts.words, heard.kinds, heard.unknown, tuple(readings), commands[0][0] if commands else "")
+    first = commands[0][0] if commands else ""
+    return Observation(tuple(facts), parts.words, heard.kinds, heard.unknown, tuple(readings), first)
 
 
 def _speaks(reading: log.Reading) -> bool:
@@ -99,8 +101,12 @@ def _own_words(case: Case) -> tuple[str, list[tuple[int, Iterable[bytes]]]]:
             continue
         head, rest = _head(attachment)
         text = "".join(piece.text for piece in lines.pieces([head]))
+        found = command.pasted(text) if len(head) < HEAD else None
+        if found and not found.rest.strip():
+            streams.append((number, rest))
+            continue
         parts = split(text)
-        if len(head) < HEAD and not parts.log:
+        if len(head) < HEAD and (found or not parts.log):
             said.append(text)
         else:
             said.append("\n".join(part for part in (parts.words, parts.command) if part)[: complaint.LONGEST])

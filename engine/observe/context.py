@@ -31,6 +31,10 @@ def facts(context: Mapping[str, Any], knowledge: Knowledge) -> list[Fact]:
             out += [Fact(f"{family}.{name}", _plain(value), _origin(f"{family}.{name}", value)) for name, value in context[family].items()]
     if isinstance(context.get("facts"), dict):
         out += [fact for name, value in context["facts"].items() for fact in _stated(str(name), value, knowledge)]
+    if isinstance(context.get("gpu"), str):
+        from engine.observe.environment.gpus import stated  # noqa: PLC0415 - where a GPU is named
+
+        out += [Fact(name, value, _origin("gpu", context["gpu"]), "near") for name, value in stated(context["gpu"])]
     count = context.get("gpu_count")
     if str(count).isdecimal() and len(str(count)) < 9:
         out.append(Fact("gpus", "several" if int(str(count)) > 1 else "one", _origin("gpu_count", count), "near"))

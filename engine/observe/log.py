@@ -129,6 +129,7 @@ class _Reader:
         self.may_change = scanner is None
         self.next_line = 1
         self.ended = True  # whether the last piece ended with the end of a line
+        self.says_something = False  # a log of blank lines is an empty one
         self.hits: dict[str, Hit] = {}
         self.counts: dict[int, int] = {}
         self.latest: dict[int, int] = {}  # the line of the last match of each sign
@@ -153,6 +154,7 @@ class _Reader:
         self.progress.feed(data, found, numbers)
         self.next_line = numbers.at(len(data))
         self.ended = data.endswith(b"\n")
+        self.says_something = self.says_something or bool(data.strip())
 
     def _change_scanner(self) -> None:
         from engine.observe import hyper  # noqa: PLC0415 - for large logs
@@ -254,7 +256,7 @@ class _Reader:
             tuple(hits), tuple(self.progress.changes), self.statistics, self.version, self.arguments,
             tuple((one.line, one.text) for one in unexplained),
             tuple(sorted((line, status) for status, line in self.statuses.items())), self.is_vllm,
-            self.next_line - self.ended, {self.signs[n][0]: count for n, count in self.counts.items()},
+            self.next_line - self.ended if self.says_something else 0, {self.signs[n][0]: count for n, count in self.counts.items()},
             tuple(self.matches), unexplained, self.progress.times,
             {**{self.signs[n][0]: line for n, line in self.latest.items()}, **self.repeated},
         )  # fmt: skip

@@ -80,7 +80,7 @@ def compare(fact: Fact, operator: str, operand: str) -> bool | None:
         return _compare_versions(str(fact.value), operator, operand)
     left, right = number(fact.value), number(operand)
     if left is not None and right is not None:
-        return _OPERATORS[operator](left, right)
+        return bool(_OPERATORS[operator](left, right))
     if operator in ("==", "!="):
         same = str(fact.value).strip().lower() == operand.strip().lower()
         return same if operator == "==" else not same

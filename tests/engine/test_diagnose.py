@@ -178,7 +178,16 @@ def test_an_answer_to_a_question_counts() -> None:
     assert before.causes[0].id != after.causes[0].id == "budget-too-large"
 
 
+def test_beside_a_failure_in_the_log_the_words_count_one_step_less() -> None:
+    (alone,) = [one for one in answer("it hangs").symptoms if one.id == "something-hangs"]
+    (beside,) = [one for one in answer("it hangs", SERVER + NEED).symptoms if one.id == "something-hangs"]
+    (calm,) = [one for one in answer("it hangs", SERVER + SERVING).symptoms if one.id == "something-hangs"]
+    assert (alone.score, beside.score, calm.score) == (1.0, 0.7, 1.0)
+
+
 def test_what_is_missing_is_what_was_not_given() -> None:
+    assert answer("", NEED).missing == ("command", "version")
+    assert answer("", SERVER + LOADING + SERVING).missing == ()
     assert answer("requests hang").missing == ("log", "command", "version")
     assert answer("requests hang", SERVER, command="vllm serve m").missing == ()
 

@@ -36,6 +36,7 @@ _WRAPPER = regex(
     r"\s*(?:[$#] ?)?(?:[A-Za-z_][A-Za-z0-9_]*=\S+ +)*"
     r"(?:xinference +launch|swift +(?:deploy|infer|rollout)|llamafactory-cli +(?:api|chat|webchat))\b"
 )
+_SETTING = regex(r"\s*(?:export |set |source |\. |cd |ulimit |ray start|#[^!]|[A-Za-z_]\w*=\S*\s*$|$)")
 _LOG_ROW = regex(r"^(?:\([\w .=:-]+\) )?(?:INFO|WARNING|ERROR|DEBUG) \d\d-\d\d|^Traceback|^\S+ +\| ", MULTILINE)
 
 
@@ -154,6 +155,8 @@ def _rows_of_yaml(rows: list[str]) -> tuple[int, int] | None:
     last = first
     while last < len(rows) and (_YAML_ROW.match(rows[last]) or len(rows[last]) - len(rows[last].lstrip()) > indent):
         last += 1
+    while first and rows[first - 1].startswith("#"):
+        first -= 1
     block = "\n".join(rows[first:last])
     named = any(hint in block for hint in (*_MANIFEST, *SETTINGS)) and not _LOG_ROW.search(block)
     return (first, last) if last - first > 1 and named else None
@@ -202,9 +205,19 @@ def in_file(text: str, knowledge: Knowledge) -> Found | None:
     match = _SHELL.search(text)
     if match is None:
         return None
-    if kind == "shell":
+    if text.startswith("#!"):
         return Found(text, "", 1)
-    end = match.end()
-    while (end := text.find("\n", end)) >= 0 and text[:end].rstrip("\r").endswith("\\"):
-        end += 1
-    return Found(text[match.start() : end if end >= 0 else len(text)], text, text.count("\n", 0, match.start()) + 1)
+    return _of_rows(text, match.start())
+
+
+def _of_rows(text: str, at: int) -> Found:
+    """The command that begins there, over its continued rows and with the settings before it."""
+    rows = text.split("\n")
+    first = last = text.count("\n", 0, at)
+    while first and _SETTING.match(rows[first - 1]):
+        first -= 1
+    last += 1
+    while last < len(rows) and (rows[last - 1].rstrip().endswith("\\") or rows[last].lstrip().startswith("--")):
+        last += 1
+    rest = "\n".join([*rows[:first], *rows[last:]])
+    return Found("\n".join(rows[first:last]), text if rest.strip() else "", first + 1)

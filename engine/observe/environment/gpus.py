@@ -26,6 +26,9 @@ _CAPABILITIES = (
     (r"\bM(?:40|60|4|10)\b|GTX 9\d0", 5.2),
     (r"\bK(?:80|40|20)", 3.7),
 )
+_BARE = regex(r"(?<![\w.])(?:\d{1,2} ?[x*×] ?)?([2-5]0[5-9]0)(?: ?(?:Ti|D|Super))?(?![\w.])", IGNORECASE)  # "2x4090"
+_COUNT = regex(r"(?<![\w.])(\d{1,2}) ?[x*×] ?(?=[A-Z]|[2-5]0[5-9]0)|[x*×] ?(\d{1,2})(?![\w.])", IGNORECASE)
+_MEMORY = regex(r"(?<![\w.])(\d{1,3}) ?(?:GB|GiB|G)(?![A-Za-z0-9])", IGNORECASE)
 _PATTERNS = [(regex(pattern, IGNORECASE), capability) for pattern, capability in _CAPABILITIES]
 
 
@@ -38,6 +41,17 @@ def traits(name: str) -> Iterator[tuple[str, str | float]]:
     """Facts that follow from a product name."""
     number = capability(name)
     yield from of_capability(number) if number is not None else ()
+
+
+def stated(text: str) -> Iterator[tuple[str, str | int | float]]:
+    """What people write for a GPU: "2x4090", "A100 80G", "RTX 3090 x 2". What is not understood gives nothing."""
+    text = text[:200]
+    bare = _BARE.search(text)
+    yield from traits(f"RTX {bare[1]}" if bare else text)
+    if (count := _COUNT.search(text)) is not None:
+        yield "gpu.count", int(count[1] or count[2])
+    if (memory := _MEMORY.search(text)) is not None:
+        yield "gpu.memory_gib", int(memory[1])
 
 
 def of_capability(number: float) -> Iterator[tuple[str, str | float]]:

@@ -17,6 +17,8 @@ pieces = st.sampled_from(
         "CUDA",
         r"\d+",
         r"(?:oom|hang)",
+        r"(?:x\d|yy)",
+        r"(?:one (?:of|or) two)",
         r"(?P<n>[\d.]+)",
         ".{0,20}",
         "(?:x|longer alternative)?",

@@ -111,6 +111,17 @@ def test_a_damaged_file_is_made_anew(home: Path, cache: Path, spoilt: bytes | st
     assert file.read_bytes() == whole or spoilt == "one bit"  # found out, part by part, when the part is asked for
 
 
+def test_a_part_that_is_damaged_is_made_anew_when_it_is_asked_for(home: Path, cache: Path) -> None:
+    load(str(home))
+    file = compiled(cache)
+    whole = file.read_bytes()
+    at = whole.index(TITLE.encode())
+    file.write_bytes(whole[:at] + b"X" + whole[at + 1 :])
+    knowledge = load(str(home))
+    assert knowledge.ids("cause")
+    assert title(knowledge) == title(knowledge) == TITLE
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files belong to users only on POSIX")
 @pytest.mark.parametrize("mode", [0o666, 0o620, 0o602])
 def test_a_file_that_others_could_have_written_is_ignored(home: Path, cache: Path, mode: int) -> None:

@@ -330,3 +330,17 @@ def test_a_damaged_command_is_read_or_left(name: str, changes: list[tuple[int, i
 )
 def test_any_text_behind_a_beginning_is_read_or_left(text: str, start: str) -> None:
     facts(start + text, mini())
+
+
+def test_a_command_with_the_output_that_it_gave_is_a_command_and_a_log() -> None:
+    text = "$ vllm serve m --max-model-len 4096 \\\n    --x\nvllm serve: error: unrecognized arguments: --x\n"
+    observation = observe(Case("", (Attachment("x", [text.encode()]),)), mini())
+    assert observation.command == "$ vllm serve m --max-model-len 4096 \\\n    --x"
+    assert values(observation.facts, "sign.unrecognized-arguments") == [True]
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name.endswith((".yaml", ".py", ".service"))])
+def test_a_manifest_may_come_on_standard_input(name: str) -> None:
+    observation = observe(Case("", (Attachment("-", [SAMPLES[name].encode()]),)), mini())
+    assert values(observation.facts, "args.max-model-len") == ["32768"]
+    assert observation.command.strip() == SAMPLES[name].strip()

@@ -43,7 +43,8 @@ def test_a_key_states_a_fact(context: dict[str, Any], name: str, value: object) 
 
 
 @pytest.mark.parametrize(
-    ("count", "gpus"), [(1, ["one"]), ("8", ["several"]), ("two", []), ("²", []), (None, []), ("9" * 5_000, [])]
+    ("count", "gpus"),
+    [(1, ["one"]), (2, ["several"]), ("8", ["several"]), ("two", []), ("²", []), (None, []), ("9" * 5_000, [])],
 )
 def test_the_number_of_gpus_is_one_or_several(count: object, gpus: list[str]) -> None:
     assert values(stated(gpu_count=count), "gpus") == gpus

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from engine.observe import index
 from engine.observe.index import build, nearest
+from tests.support import mini
 
 DOCUMENTS = {
     "shared": ["shm", "container", "nccl", "nccl", "error", "says:nccl-error"],
@@ -53,6 +54,14 @@ def test_the_order_of_the_documents_makes_no_difference() -> None:
     turned = index.opened(build(dict(reversed(DOCUMENTS.items()))))
     for terms in (["memory"], ["nccl", "memory", "lock"], ["says:oom"]):
         assert nearest(terms, turned) == nearest(terms, INDEX)
+
+
+def test_the_terms_of_a_text_are_its_stems_its_pairs_and_its_concepts() -> None:
+    terms = index.terms("docker 显存不足 hangs", mini().lexicon())
+    assert {"docker", "hang", "显存", "存不", "不足"} <= set(terms)
+    assert terms.count("says:oom") == terms.count("says:container") == 2
+    assert not {"显", "存"} & set(terms)
+    assert "says:hang" not in index.terms("it does not hang", mini().lexicon())
 
 
 def test_an_index_of_nothing_finds_nothing() -> None:
