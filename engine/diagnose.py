@@ -1,4 +1,5 @@
-"""The door: a Case and the knowledge base in, an Answer out. Observe, reason, rank, ask, advise; nothing else happens."""
+"""The door: a Case and the knowledge base in, an Answer out. Observe, reason, rank, ask, advise; nothing else
+happens."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from engine.model import Answer, RankedCause, RuledOut, SeenSymptom
 from engine.observe import derive
 from engine.observe.case import language, observe
 from engine.reason import ask, infer, rank
-from engine.reason.atoms import GRADES
+from engine.reason.atoms import GRADES, number
 from engine.reason.chain import backend
 from engine.redact import mask
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from engine.reason.rank import Ranking, Suspect
 
 SHOWN = 5  # causes with all their checks and fixes; those below a tenth of the first are left out
+ALWAYS = 3  # causes that are shown unless they are hopeless: what was nearly as likely is worth knowing
+HOPELESS = 0.01
 LEAST = 0.02  # confidence below which a suggestion says nothing
 RESEMBLES = 1.0  # score from which a cause that only resembles the words is worth suggesting
+MANY_FAIL = 5.0  # per cent of the requests
 _OF_GPUS = ("gpu.", "driver.", "torch.", "vllm.", "rdma.", "libraries.")  # facts that only our field's tools give
 STRANGE = 3  # words that nothing here uses: a text with as many and no subject of ours is about something else
 
@@ -63,7 +67,11 @@ def _relevant(seen: Observation, knowledge: Knowledge) -> tuple[Fact, ...]:
     resemble one."""
     if _foreign(seen):
         return ()
-    facts = seen.facts if _tells_of_trouble(seen) else tuple(fact for fact in seen.facts if not fact.name.startswith("lexical."))
+    facts = (
+        seen.facts
+        if _tells_of_trouble(seen)
+        else tuple(fact for fact in seen.facts if not fact.name.startswith("lexical."))
+    )
     return _with_fainter_words(facts) if _failure_is_shown(facts, knowledge) else facts
 
 
@@ -78,7 +86,9 @@ def _failure_is_shown(facts: Sequence[Fact], knowledge: Knowledge) -> bool:
 
 def _with_fainter_words(facts: Sequence[Fact]) -> tuple[Fact, ...]:
     """What decides is the log: beside it the operator's words count one step less."""
-    return tuple(fact.but(grade="near") if fact.origin.kind == "complaint" and fact.grade == "exact" else fact for fact in facts)
+    return tuple(
+        fact.but(grade="near") if fact.origin.kind == "complaint" and fact.grade == "exact" else fact for fact in facts
+    )
 
 
 def _tells_of_trouble(seen: Observation) -> bool:
@@ -99,7 +109,9 @@ def _foreign(seen: Observation) -> bool:
     signs = bool(tools) or any(name.startswith("sign.") and not name.startswith("sign.of-") for name in named)
     if ours or (strange and not ours):
         return not ours
-    if any(reading.lines for reading in seen.readings):  # a log without a line of vLLM or of its neighbours, and words that could be about anything
+    if any(
+        not reading.blank for reading in seen.readings
+    ):  # a log without a line of vLLM or of its neighbours, and words that could be about anything
         return not signs and not named & {"says.model", "says.gpu", "says.engine", "says.request"}
     grounded = signs or bool(seen.kinds & {"subject", "thing"})
     return not grounded and seen.unknown_words >= STRANGE
@@ -124,7 +136,9 @@ def _status(seen: Observation, found: Conclusions, ranking: Ranking, knowledge: 
         return "answered"
     if _harmless(ranking, knowledge):
         return "answered"
-    return "needs_more" if symptoms or (seen.readings and any(reading.is_vllm for reading in seen.readings)) else "unknown"
+    return (
+        "needs_more" if symptoms or (seen.readings and any(reading.is_vllm for reading in seen.readings)) else "unknown"
+    )
 
 
 def _proven(ranking: Ranking) -> bool:
@@ -135,14 +149,22 @@ def _proven(ranking: Ranking) -> bool:
 def _looks_fine(seen: Observation) -> bool:
     """Whether a log of vLLM was read and shows nothing wrong."""
     named = {fact.name for fact in seen.facts if fact.origin.kind == "log"}
-    ours = [reading for reading in seen.readings if reading.is_vllm and reading.lines]
-    return bool(ours) and not named & {"log.unexplained_error", "log.ends_in_startup"}
+    ours = [reading for reading in seen.readings if reading.is_vllm]
+    return bool(ours) and not named & {"log.unexplained_error", "log.ends_in_startup"} and not _requests_fail(seen)
+
+
+def _requests_fail(seen: Observation) -> bool:
+    """Whether a scrape counts so many failed requests that the server cannot be called well, whatever the cause."""
+    shares = ("stats.error_share", "stats.server_error_share")
+    return any(fact.name in shares and (number(fact.value) or 0) >= MANY_FAIL for fact in seen.facts)
 
 
 def _reassured(seen: Observation, ranking: Ranking, knowledge: Knowledge) -> bool:
     """Whether the operator only asks if all is well, and the log has no failure in it."""
     roles = knowledge.section("roles")
-    failing = any(roles.get(fact.name[5:]) in ("root", "failure") for fact in seen.facts if fact.name.startswith("sign."))
+    failing = any(
+        roles.get(fact.name[5:]) in ("root", "failure") for fact in seen.facts if fact.name.startswith("sign.")
+    )
     asked = any(fact.name == "says.reassurance" for fact in seen.facts)
     unsure = ranking.suspects[0].confidence < rank.CLAIM or _harmless(ranking, knowledge)
     return not failing and unsure and (asked or not seen.words)
@@ -156,13 +178,24 @@ def _harmless(ranking: Ranking, knowledge: Knowledge) -> bool:
 
 
 def _shown(ranking: Ranking) -> tuple[Suspect, ...]:
-    first = ranking.suspects[0].confidence
-    return tuple(one for one in ranking.suspects[:SHOWN] if one.confidence >= max(LEAST, first / 10) or one is ranking.suspects[0])
+    """The first cause, the runners-up that are not hopeless, and of the rest those near the first."""
+    least = max(LEAST, ranking.suspects[0].confidence / 10)
+    return tuple(
+        one
+        for place, one in enumerate(ranking.suspects[:SHOWN])
+        if one.confidence >= (least if place >= ALWAYS else HOPELESS) or not place
+    )
 
 
 def _ranked(one: Suspect, advice: Advice, stated: Mapping[str, str]) -> RankedCause:
     return RankedCause(
-        one.cause, one.confidence, one.verdict, rank.evidence(one.items), rank.evidence(one.against), advice.fixes[one.cause], dict(stated)
+        one.cause,
+        one.confidence,
+        one.verdict,
+        rank.evidence(one.items),
+        rank.evidence(one.against),
+        advice.fixes[one.cause],
+        dict(stated),
     )
 
 
@@ -198,15 +231,23 @@ def _question(status: Status, ranking: Ranking, facts: Sequence[Fact], knowledge
     return ask.question(ranking.suspects, facts, knowledge) if status == "answered" else None
 
 
-def _understood(found: Conclusions, seen: Observation, status: Status, knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
+def _understood(
+    found: Conclusions, seen: Observation, status: Status, knowledge: Knowledge
+) -> tuple[tuple[str, str], ...]:
     """What was recognised beside the causes: concepts of an unanswered text, lines that only look bad."""
     roles = knowledge.section("roles")
-    signs = [fact for fact in seen.facts if fact.name.startswith("sign.") and roles.get(fact.name[5:]) in ("hint", "noise")]
+    signs = [
+        fact for fact in seen.facts if fact.name.startswith("sign.") and roles.get(fact.name[5:]) in ("hint", "noise")
+    ]
     told = [fact for fact in signs if status == "healthy" or fact.origin.kind == "complaint"]
     out = [(fact.name[5:], "") for fact in told]
     if status in ("needs_more", "unknown"):
         out += [(name, "") for name in found.of("symptom")]
-        out += [("log.unexplained_error", mask(str(fact.value))) for fact in seen.facts if fact.name == "log.unexplained_error"]
+        out += [
+            ("log.unexplained_error", mask(str(fact.value)))
+            for fact in seen.facts
+            if fact.name == "log.unexplained_error"
+        ]
     return tuple(dict.fromkeys(out))
 
 

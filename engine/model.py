@@ -1,4 +1,5 @@
-"""The nouns that every room shares: what goes in (Case), what was seen (Fact), what follows (Firing), what comes out (Answer).
+"""The nouns that every room shares: what goes in (Case), what was seen (Fact), what follows (Firing), what comes out
+(Answer).
 
 Words are absent on purpose: an Answer holds ids and values, and a renderer finds the words in the knowledge base.
 The types are frozen and keyword friendly like dataclasses, yet cost a tenth of their import time, because every
@@ -84,7 +85,8 @@ class Attachment(Value):
 
 
 class Case(Value):
-    """All that belongs to one trouble. `context` holds what the operator stated in a file or with --fact: plain data."""
+    """All that belongs to one trouble. `context` holds what the operator stated in a file or with --fact: plain
+    data."""
 
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
@@ -139,7 +141,8 @@ class RuleSet(Value):
 
 
 class Step(Value):
-    """One supporting rule of one conclusion, at the level (1 = straight from facts) where the conclusion first holds."""
+    """One supporting rule of one conclusion, at the level (1 = straight from facts) where the conclusion first
+    holds."""
 
     conclusion: str
     rule: str
@@ -164,7 +167,8 @@ class SeenSymptom(Value):
 
 
 class Change(Value):
-    """One typed change: `kind` as in contract.md, `before` None where it was unset or unknown, `after` None to remove."""
+    """One typed change: `kind` as in contract.md, `before` None where it was unset or unknown, `after` None to
+    remove."""
 
     kind: str
     name: str

@@ -1,4 +1,5 @@
-"""Suspected causes + the operator's values -> the fixes that apply, and cautions where one would worsen another suspect."""
+"""Suspected causes + the operator's values -> the fixes that apply, and cautions where one would worsen another
+suspect."""
 
 from __future__ import annotations
 
@@ -83,7 +84,9 @@ def _fix(
     return Fix(fix["id"], changes, _used(fix, stated), cautions)
 
 
-def _change(change: Mapping[str, Any], stated: Mapping[str, str], version: Range | None, knowledge: Knowledge) -> Change:
+def _change(
+    change: Mapping[str, Any], stated: Mapping[str, str], version: Range | None, knowledge: Knowledge
+) -> Change:
     kind = next(kind for kind in KINDS if change.get(kind) is not None)
     name = values.filled(str(change[kind]), stated)
     before = None
@@ -97,4 +100,6 @@ def _change(change: Mapping[str, Any], stated: Mapping[str, str], version: Range
 def _used(fix: Mapping[str, Any], stated: Mapping[str, str]) -> dict[str, str]:
     """Only the values that the words of the fix name."""
     texts = [text for text in (*fix["text"].values(), *fix.get("commands", ()), *fix["verify"].values()) if "{" in text]
-    return {name: value for name, value in stated.items() if any(f"{{{name}}}" in text for text in texts)} if texts else {}
+    return (
+        {name: value for name, value in stated.items() if any(f"{{{name}}}" in text for text in texts)} if texts else {}
+    )

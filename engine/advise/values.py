@@ -46,7 +46,8 @@ def _text(value: object) -> str:
 
 
 def current(flag: str, values: Mapping[str, str], version: Range | None, knowledge: Knowledge) -> str | None:
-    """What a flag is set to now: by the operator, else its default in their version; None when it is unset or unknown."""
+    """What a flag is set to now: by the operator, else its default in their version; None when it is unset or
+    unknown."""
     stated = values.get(f"args.{flag.lstrip('-')}")
     return stated if stated is not None else default(flag, version, knowledge)
 

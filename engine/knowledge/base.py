@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 LANGUAGES = ("en", "zh")
-KEYS = {"fact": "name", "flag": "name", "variable": "name", "metric": "name", "version": "vllm", "effect": "flag", "model": "name", "gpu": "name"}
+KEYS = {
+    "fact": "name",
+    "flag": "name",
+    "variable": "name",
+    "metric": "name",
+    "version": "vllm",
+    "effect": "flag",
+    "model": "name",
+    "gpu": "name",
+}
 
 
 class Entry(Value):
@@ -33,7 +42,8 @@ class Entry(Value):
 
 
 class Base(Value):
-    """Entries by kind and id, the lexicon's words and the phrases by language, the numbers, and what is wrong so far."""
+    """Entries by kind and id, the lexicon's words and the phrases by language, the numbers, and what is wrong so
+    far."""
 
     entries: Mapping[str, Mapping[str, Entry]]
     words: Mapping[str, Mapping[str, Any]]
@@ -113,7 +123,12 @@ def _add(
             effects.append(entry)
         elif entry.id in known:
             other = known[entry.id]
-            findings.append(entry.finding(f"{kind} '{entry.id}' is given twice, also in {other.document.name}:{other.document.line(other.path)}"))
+            findings.append(
+                entry.finding(
+                    f"{kind} '{entry.id}' is given twice, also in "
+                    f"{other.document.name}:{other.document.line(other.path)}"
+                )
+            )
         else:
             known[entry.id] = entry
 

@@ -15,11 +15,25 @@ if TYPE_CHECKING:
 
     from engine.knowledge.base import Entry
 
-KINDS = ("cause", "symptom", "sign", "question", "fact", "flag", "variable", "metric", "version", "concept", "model", "gpu")
+KINDS = (
+    "cause",
+    "symptom",
+    "sign",
+    "question",
+    "fact",
+    "flag",
+    "variable",
+    "metric",
+    "version",
+    "concept",
+    "model",
+    "gpu",
+)
 
 
 def build(home: str) -> bytes:
-    """The compiled knowledge of the folder `home`. Raises KnowledgeError naming every fault that lint calls an error."""
+    """The compiled knowledge of the folder `home`. Raises KnowledgeError naming every fault that lint calls an
+    error."""
     base = read(home)
     findings = lint.check(base)
     if findings:
@@ -64,7 +78,9 @@ def _sections(
         "lexicon": {name: part for name, part in lexical.items() if name != "vocabulary"},
         "spelling": lexical["vocabulary"],
         "vocabulary": frozenset(_vocabulary(base, lexical)),
-        "lexical": index.build({name: index.terms(_description(entry), readable) for name, entry in base.of("cause").items()}),
+        "lexical": index.build(
+            {name: index.terms(_description(entry), readable) for name, entry in base.of("cause").items()}
+        ),
         "signs": signs,
         "roles": {sign: role for sign, _pattern, role, _stage in signs["signs"] if role != "milestone"},
         "tests": _by_fact(compiled),
@@ -73,7 +89,10 @@ def _sections(
         "watch": dict(compiled.keys),
         "advice-watch": dict(compiled.advice_keys),
         "weights": dict(base.weights),
-        "effects": tuple((effect.data["flag"], effect.data["direction"], tuple(effect.data["worsens"]), effect.data["why"]) for effect in base.effects),
+        "effects": tuple(
+            (effect.data["flag"], effect.data["direction"], tuple(effect.data["worsens"]), effect.data["why"])
+            for effect in base.effects
+        ),
         "flag-names": _flag_names(base),
         "switches": frozenset(name for name, entry in base.of("flag").items() if entry.data.get("type") == "bool"),
         "facts": {name: (entry.data["type"], entry.data.get("unit")) for name, entry in base.of("fact").items()},
@@ -91,7 +110,11 @@ def _signs(base: Base) -> dict[str, Any]:
         rows.append((name, sign["log"], sign.get("role") or "root", sign.get("stage")))
         for literal in literals.required(sign["log"]):
             places.setdefault(literal, []).append(number)
-    return {"signs": tuple(rows), "literals": {literal: tuple(numbers) for literal, numbers in places.items()}, **literals.by_word(places)}
+    return {
+        "signs": tuple(rows),
+        "literals": {literal: tuple(numbers) for literal, numbers in places.items()},
+        **literals.by_word(places),
+    }
 
 
 def _by_fact(compiled: rules.Compiled) -> dict[str, tuple[tuple[str, str, str, bool], ...]]:
@@ -113,7 +136,9 @@ def _flag_names(base: Base) -> dict[str, str]:
 def _description(entry: Entry) -> str:
     data = entry.data
     examples = data["examples"]
-    return "\n".join([*data["title"].values(), *data["title"].values(), *data["why"].values(), *examples["en"], *examples["zh"]])
+    return "\n".join(
+        [*data["title"].values(), *data["title"].values(), *data["why"].values(), *examples["en"], *examples["zh"]]
+    )
 
 
 def _vocabulary(base: Base, lexical: Mapping[str, Any]) -> set[str]:

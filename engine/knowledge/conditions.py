@@ -26,7 +26,8 @@ MOST_ALTERNATIVES = 64
 
 
 class Test(Value):
-    """A comparison of a fact with a literal or with another fact; `operator` "" asks whether the fact is there and true."""
+    """A comparison of a fact with a literal or with another fact; `operator` "" asks whether the fact is there and
+    true."""
 
     atom: str
     fact: str

@@ -1,4 +1,5 @@
-"""What must hold across files of the knowledge base. Every finding has file and line, quotes the value, and suggests."""
+"""What must hold across files of the knowledge base. Every finding has file and line, quotes the value, and
+suggests."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ def lint(home: str) -> list[Finding]:
 
 def signs(base: Base) -> dict[str, tuple[Entry, Mapping[str, Any]]]:
     """Every log sign by id: those of kb/signs and those that causes define."""
-    found: dict[str, tuple[Entry, Mapping[str, Any]]] = {name: (entry, entry.data) for name, entry in base.of("sign").items()}
+    found: dict[str, tuple[Entry, Mapping[str, Any]]] = {
+        name: (entry, entry.data) for name, entry in base.of("sign").items()
+    }
     for entry in base.of("cause").values():
         for item in entry.data["evidence"]:
             if item.get("log"):
@@ -75,7 +78,11 @@ def _causes(base: Base) -> Iterator[Finding]:
         for number, item in enumerate(entry.data["evidence"]):
             yield from _condition(base, entry, item, ("evidence", number))
             if item.get("log") and seen_signs.setdefault(item["id"], entry) is not entry:
-                yield entry.finding(f"log sign '{item['id']}' is also defined in {seen_signs[item['id']].document.name}", "evidence", number)
+                yield entry.finding(
+                    f"log sign '{item['id']}' is also defined in {seen_signs[item['id']].document.name}",
+                    "evidence",
+                    number,
+                )
         for field in ("confused_with", "more_specific_than"):
             for number, other in enumerate(entry.data.get(field, [])):
                 if other not in causes and not _is_planned(other):
@@ -115,7 +122,9 @@ def _constraint(entry: Entry, text: str, *place: str | int) -> Iterator[Finding]
         yield entry.finding(error.message, *place)
 
 
-def _condition(base: Base, entry: Entry, condition: Mapping[str, Any], place: tuple[str | int, ...]) -> Iterator[Finding]:
+def _condition(
+    base: Base, entry: Entry, condition: Mapping[str, Any], place: tuple[str | int, ...]
+) -> Iterator[Finding]:
     for kind, known in (("sign", base.of("log sign")), ("symptom", base.of("symptom")), ("cause", base.of("cause"))):
         if condition.get(kind) and condition[kind] not in known:
             yield entry.finding(_unknown(kind, condition[kind], known), *place, kind)
@@ -141,7 +150,9 @@ def _expression(base: Base, entry: Entry, expression: str, place: tuple[str | in
         yield from _fact(base, entry, test.operand, place)
     fact = base.of("fact").get(test.fact)
     if fact and fact.data.get("values") and test.operator in {"==", "!="} and test.operand not in fact.data["values"]:
-        yield entry.finding(f"'{test.fact}' is never '{test.operand}'; it is one of {', '.join(fact.data['values'])}", *place)
+        yield entry.finding(
+            f"'{test.fact}' is never '{test.operand}'; it is one of {', '.join(fact.data['values'])}", *place
+        )
 
 
 def _fact(base: Base, entry: Entry, name: str, place: tuple[str | int, ...]) -> Iterator[Finding]:
@@ -225,7 +236,9 @@ def _bilingual(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[
 def _same_evidence(causes: Mapping[str, Entry]) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for entry in causes.values():
-        shape = repr([{key: value for key, value in item.items() if key != "weight"} for item in entry.data["evidence"]])
+        shape = repr(
+            [{key: value for key, value in item.items() if key != "weight"} for item in entry.data["evidence"]]
+        )
         if shape in seen:
             yield entry.finding(f"has the same evidence as {seen[shape]}; nothing could tell them apart", "evidence")
         seen[shape] = entry.id
@@ -269,7 +282,8 @@ def _surface(document: Any, surface: str, place: tuple[str | int, ...]) -> Itera
 
 
 def _document(base: Base, path: str) -> Any:
-    """The file at `path` below the knowledge base, whatever the folder of that is called; one of its entries was read."""
+    """The file at `path` below the knowledge base, whatever the folder of that is called; one of its entries was
+    read."""
     return next(document for name, document in base.documents.items() if name.partition("/")[2] == path)
 
 
@@ -300,7 +314,9 @@ def _patterns(base: Base) -> Iterator[Finding]:
             continue
         if min(map(len, required)) < SHORTEST_LITERAL:
             short = min(required, key=len)
-            yield entry.finding(f"log sign '{name}' can match on '{short}' alone; fix at least {SHORTEST_LITERAL} characters", *place)
+            yield entry.finding(
+                f"log sign '{name}' can match on '{short}' alone; fix at least {SHORTEST_LITERAL} characters", *place
+            )
         if _NESTED.search(sign["log"]):
             yield entry.finding(f"log sign '{name}' repeats a repeated group; write it without", *place)
         for group in _GROUP.findall(sign["log"]):

@@ -48,8 +48,8 @@ def compile_rules(base: Base) -> Compiled:
 def _packed(name: str, groups: Sequence[list[Rule]]) -> tuple[tuple[RuleSet, ...], dict[str, tuple[str, ...]]]:
     """The groups in sets, and for each atom the sets to load once it is known.
 
-    A rule needs all atoms of its body, so it is enough to wait for the rarest of them: its key. Groups that wait for the
-    same atom lie together, and a complaint, which knows a dozen atoms, loads a dozen sets at most."""
+    A rule needs all atoms of its body, so it is enough to wait for the rarest of them: its key. Groups that wait for
+    the same atom lie together, and a complaint, which knows a dozen atoms, loads a dozen sets at most."""
     uses: dict[str, int] = {}
     for group in groups:
         for rule in group:
@@ -113,7 +113,8 @@ def _of_cause(entry: Entry, tests: dict[str, Test]) -> Iterator[list[Rule]]:
 
 
 def _of_fixes(entry: Entry, base: Base, tests: dict[str, Test]) -> Iterator[Rule]:
-    """A fix is offered where its cause is suspected and nothing forbids it; a caution where it worsens another suspect."""
+    """A fix is offered where its cause is suspected and nothing forbids it; a caution where it worsens another
+    suspect."""
     for fix in entry.data["fixes"]:
         name = f"{entry.id}.{fix['id']}"
         atom = fix_atom(entry.id, fix["id"])
@@ -125,7 +126,11 @@ def _of_fixes(entry: Entry, base: Base, tests: dict[str, Test]) -> Iterator[Rule
         yield Rule(f"fix.{name}", tuple(body), atom)
         for worsened in _worsened(fix, base):
             if worsened != entry.id:
-                yield Rule(f"caution.{name}.{worsened}", (atom, f"suspect:{worsened}"), caution_atom(entry.id, fix["id"], worsened))
+                yield Rule(
+                    f"caution.{name}.{worsened}",
+                    (atom, f"suspect:{worsened}"),
+                    caution_atom(entry.id, fix["id"], worsened),
+                )
 
 
 def fix_atom(cause: str, fix: str) -> str:
@@ -168,7 +173,10 @@ def _logic(entry: Entry) -> dict[str, Any]:
     data = entry.data
     return {
         "prior": data["prior"],
-        "weights": {**{f"{entry.id}.{n}": item["weight"] for n, item in enumerate(data["evidence"])}, f"{entry.id}.{RESEMBLANCE}": "weak"},
+        "weights": {
+            **{f"{entry.id}.{n}": item["weight"] for n, item in enumerate(data["evidence"])},
+            f"{entry.id}.{RESEMBLANCE}": "weak",
+        },
         "refines": tuple(data.get("more_specific_than", ())),
         "vllm": data["applies"].get("vllm"),
         "platform": tuple(data["applies"].get("platform", ())),

@@ -42,7 +42,9 @@ class Words(_Strict):
 class Condition(_Strict):
     """Exactly one of these keys. `all`, `any` and `none` combine others."""
 
-    log: str | None = Field(None, description="RE2 pattern searched in each line, ignoring case; named groups capture facts")
+    log: str | None = Field(
+        None, description="RE2 pattern searched in each line, ignoring case; named groups capture facts"
+    )
     sign: Id | None = Field(None, description="a log sign defined elsewhere, by its id")
     symptom: Id | None = None
     says: Id | list[Id] | None = Field(None, description="one concept of the lexicon, or several that are all said")
@@ -56,7 +58,9 @@ class Condition(_Strict):
     def _one_kind(self) -> Condition:
         given = [name for name in Condition.model_fields if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(f"needs exactly one of {', '.join(Condition.model_fields)}; has {', '.join(given) or 'none'}")
+            raise ValueError(
+                f"needs exactly one of {', '.join(Condition.model_fields)}; has {', '.join(given) or 'none'}"
+            )
         return self
 
 
@@ -71,7 +75,9 @@ class Item(Condition):
     def _one_kind(self) -> Item:
         given = [name for name in Condition.model_fields if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(f"needs exactly one of {', '.join(Condition.model_fields)}; has {', '.join(given) or 'none'}")
+            raise ValueError(
+                f"needs exactly one of {', '.join(Condition.model_fields)}; has {', '.join(given) or 'none'}"
+            )
         if self.log is None and (self.id or self.role):
             raise ValueError("'id' and 'role' belong to a 'log' pattern only")
         if self.log is not None and not self.id:
@@ -172,8 +178,8 @@ class SymptomFile(_Strict):
 
 
 class SignFile(_Strict):
-    """A log sign that belongs to no single cause: aftermath, noise, a milestone of the start-up, a hint, a figure that is
-    only read for its value."""
+    """A log sign that belongs to no single cause: aftermath, noise, a milestone of the start-up, a hint, a figure
+    that is only read for its value."""
 
     id: Id
     log: str
@@ -184,7 +190,9 @@ class SignFile(_Strict):
 
 class ConceptFile(_Strict):
     id: Id
-    kind: Literal["trouble", "vague", "subject", "stage", "circumstance", "thing", "foreign", "question", "negation", "filler"]
+    kind: Literal[
+        "trouble", "vague", "subject", "stage", "circumstance", "thing", "foreign", "question", "negation", "filler"
+    ]
     meaning: str
     facts: dict[str, Plain] = {}
     implies: list[Id] = []

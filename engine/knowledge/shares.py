@@ -1,7 +1,7 @@
 """How likely each answer to a question is under each cause, worked out when the knowledge is compiled.
 
-An option states facts; a cause's own item about such a fact says how likely the option is under it, by the weight of the
-item. Where a cause says nothing about any option of a question, all are equally likely and nothing is stored.
+An option states facts; a cause's own item about such a fact says how likely the option is under it, by the weight of
+the item. Where a cause says nothing about any option of a question, all are equally likely and nothing is stored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def shares(
 ) -> dict[str, tuple[float, ...]]:
     """For each question that says something about a cause: the share of each option that settles facts, adding up to 1.
 
-    `answers` holds the cause's comparisons by fact, as rules.py makes them; `table` the share that a weight stands for."""
+    `answers` holds the cause's comparisons by fact, as rules.py makes them; `table` the share that a weight stands
+    for."""
     found = {}
     for name, question in questions.items():
         options = informative(question)

@@ -1,8 +1,9 @@
-"""The compiled knowledge, read as lazily as a cold `kb query` needs: one file, and of it only the parts that are asked for.
+"""The compiled knowledge, read as lazily as a cold `kb query` needs: one file, and of it only the parts that are
+asked for.
 
 A wheel ships the compiled file. In a checkout it lies in the user's cache folder under a name made of the hash of the
-YAML and of the code that compiles it, so an edit is never missed; it is written beside its place and moved there, so two
-processes may start at once. A file that is damaged, foreign or writable for others is ignored and made anew.
+YAML and of the code that compiles it, so an edit is never missed; it is written beside its place and moved there, so
+two processes may start at once. A file that is damaged, foreign or writable for others is ignored and made anew.
 """
 
 from __future__ import annotations

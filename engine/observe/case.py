@@ -152,7 +152,8 @@ def _quoted(text: str, kind: str, knowledge: Knowledge) -> list[Fact]:
 
 
 def _searched(where: str, text: str, knowledge: Knowledge) -> Iterator[Fact]:
-    """Signs, concepts and flags in a text of the context; its concepts count as near, since they were not the complaint."""
+    """Signs, concepts and flags in a text of the context; its concepts count as near, since they were not the
+    complaint."""
     yield from _quoted(text, "context", knowledge)
     if environment.lines(text):  # what a tool prints are no words of the operator
         return

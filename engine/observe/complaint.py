@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from engine.lazy import regex
 from engine.model import Fact, Origin, Value
 from engine.observe import command, index, lexicon, words
@@ -15,16 +14,23 @@ if TYPE_CHECKING:
     from engine.knowledge.store import Knowledge
 
 LONGEST = 8_000  # characters of words that are read; a longer complaint is a log or a book
-_VERSION = regex(r"\bvllm[ =:@-]{0,4}(?:version|版本)?[ =:]{0,4}v?(0\.\d+(?:\.\d+)?(?:\.?post\d+|rc\d+)?)|\bv(0\.\d+\.\d+)\b|(?<![\d.])(0\.\d{1,2}\.\d{1,2})(?![\d.])")
+_VERSION = regex(
+    r"\bvllm[ =:@-]{0,4}(?:version|版本)?[ =:]{0,4}v?(0\.\d+(?:\.\d+)?(?:\.?post\d+|rc\d+)?)"
+    r"|\bv(0\.\d+\.\d+)\b|(?<![\d.])(0\.\d{1,2}\.\d{1,2})(?![\d.])"
+)
 _TORCH = regex(r"\b(?:py)?torch[ =:v]{0,4}(\d\.\d+(?:\.\d+)?(?:\+\w+)?)")
 _GPU = regex(r"\b((?:rtx ?|gtx ?)?[2-5]0[5-9]0(?: ?ti)?|[abhlvt]\d{1,3}0?[0-9]?[s]?|a6000|mi\d{3}x?|gb?\d{2,3})\b")
 _NO_GPU = ("v0", "v1")  # vLLM's engines
 _OTHER_PRODUCT = regex(
     r"(?:flash.?infer|flash.?attn|xformers|torchvision|torchaudio|tokenizers|transformers|xgrammar|outlines|safetensors|peft"
     r"|huggingface.?hub|accelerate|bitsandbytes|autoawq|auto-gptq|compressed.tensors|llguidance|lmcache|sglang|lmdeploy|ollama"
-    r"|deepspeed|fastapi|uvicorn|starlette|tiktoken|triton|nixl|ray|litellm|langchain\w*)[ =<>~!:@v-]{0,4}(?:version|版本)?[ =:v]{0,3}$"
+    r"|deepspeed|fastapi|uvicorn|starlette|tiktoken|triton|nixl|ray|litellm|langchain\w*)[ =<>~!:@v-]{0,4}"
+    r"(?:version|版本)?[ =:v]{0,3}$"
 )
-_VARIABLE = regex(r"\b((?:VLLM|NCCL|GLOO|CUDA|HF|HUGGINGFACE|TORCH|PYTORCH|RAY|HIP|ROCR|OMP|MASTER)_[A-Z0-9_]{1,60}) ?= ?([\w.:/,-]{1,200})")
+_VARIABLE = regex(
+    r"\b((?:VLLM|NCCL|GLOO|CUDA|HF|HUGGINGFACE|TORCH|PYTORCH|RAY|HIP|ROCR|OMP|MASTER)_[A-Z0-9_]{1,60})"
+    r" ?= ?([\w.:/,-]{1,200})"
+)
 _PLATFORM = {
     "ascend": "npu", "昇腾": "npu", "npu": "npu", "torch_npu": "npu", "gaudi": "hpu", "hpu": "hpu", "habana": "hpu",
     "tpu": "tpu", "xpu": "xpu", "intel arc": "xpu", "rocm": "rocm", "mi300": "rocm", "mi300x": "rocm", "mi250": "rocm",

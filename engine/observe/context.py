@@ -1,4 +1,5 @@
-"""What the operator stated in a file or with --fact -> facts. Values come as people write them and are never refused."""
+"""What the operator stated in a file or with --fact -> facts. Values come as people write them and are never
+refused."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from engine.knowledge.store import Knowledge
 
 NAMES = {
-    "vllm_version": "vllm.version", "vllm": "vllm.version", "torch": "torch.version", "driver": "driver.version", "gpu": "gpu.name",
-    "gpu_count": "gpu.count", "model": "model.name",
+    "vllm_version": "vllm.version", "vllm": "vllm.version", "torch": "torch.version", "driver": "driver.version",
+    "gpu": "gpu.name", "gpu_count": "gpu.count", "model": "model.name",
 }  # fmt: skip
 MAPS = ("args", "env", "metrics", "facts")
 DEEPEST = 6
@@ -23,12 +24,19 @@ _SCRAPED = ("vllm:", "vllm_", "ray_vllm", "http_", "process_")
 
 def facts(context: Mapping[str, Any], knowledge: Knowledge) -> list[Fact]:
     """Facts with a name of their own; everything else is found by `texts`."""
-    out = [Fact(NAMES[key], _plain(value), _origin(key, value)) for key, value in context.items() if key in NAMES and value not in (None, "")]
+    out = [
+        Fact(NAMES[key], _plain(value), _origin(key, value))
+        for key, value in context.items()
+        if key in NAMES and value not in (None, "")
+    ]
     if isinstance(context.get("args"), dict):
         out += command.from_mapping(context["args"], knowledge, "context", "context")
     for family in ("env", "metrics"):
         if isinstance(context.get(family), dict):
-            out += [Fact(f"{family}.{name}", _plain(value), _origin(f"{family}.{name}", value)) for name, value in context[family].items()]
+            out += [
+                Fact(f"{family}.{name}", _plain(value), _origin(f"{family}.{name}", value))
+                for name, value in context[family].items()
+            ]
     if isinstance(context.get("facts"), dict):
         out += [fact for name, value in context["facts"].items() for fact in _stated(str(name), value, knowledge)]
     if isinstance(context.get("gpu"), str):

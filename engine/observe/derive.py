@@ -56,8 +56,9 @@ def of_signs(reading: Reading, number: int | None) -> Iterator[Fact]:
 
 
 def _of_progress(reading: Reading, number: int | None) -> Iterator[Fact]:
+    """How far the server came."""
     stages = [stage for _line, stage in reading.milestones]
-    if not reading.lines:
+    if reading.blank:
         yield Fact("log.empty", True, _at(number, 1, "", f"progress:{number}"))
     last_line = reading.milestones[-1][0] if reading.milestones else 1
     trouble = _first_trouble(reading)
@@ -73,6 +74,11 @@ def _of_progress(reading: Reading, number: int | None) -> Iterator[Fact]:
         yield Fact("log.ends_in_startup", True, _at(number, reading.lines, "", f"progress:{number}"))
     if stages[:1] == ["arguments"]:
         yield Fact("log.read_whole", True, _at(number, 1, "", f"progress:{number}"))
+    yield from _of_the_end(reading, number)
+
+
+def _of_the_end(reading: Reading, number: int | None) -> Iterator[Fact]:
+    """A shutdown that was asked for, the first error that no sign explains, and how requests ended."""
     shutdown = next((line for line, stage in reading.milestones if stage == "shutdown"), None)
     if shutdown is not None:
         yield Fact("log.shutdown_requested", True, _at(number, shutdown, "shutdown", f"progress:{number}:shutdown"))
@@ -102,7 +108,9 @@ def _at(number: int | None, line: int, text: str, source: str) -> Origin:
 def versions(facts: Iterable[Fact]) -> Range | None:
     """The range of vLLM versions that all statements allow; the most trusted source decides where they differ."""
     for kinds in (("answer",), ("log",), ("environment",), ("context",), ("command",), ("complaint",)):
-        found = [Range.parse(str(fact.value)) for fact in facts if fact.name == "vllm.version" and fact.origin.kind in kinds]
+        found = [
+            Range.parse(str(fact.value)) for fact in facts if fact.name == "vllm.version" and fact.origin.kind in kinds
+        ]
         known = [one for one in found if one is not None]
         if known:
             return known[-1]
@@ -112,7 +120,9 @@ def versions(facts: Iterable[Fact]) -> Range | None:
 def from_facts(facts: list[Fact], knowledge: Knowledge) -> list[Fact]:
     """What the reference says of flags, variables and pins for this version."""
     version = versions(facts)
-    out = [fact for name, origin in _named_flags(facts, knowledge) for fact in _of_flag(name, origin, version, knowledge)]
+    out = [
+        fact for name, origin in _named_flags(facts, knowledge) for fact in _of_flag(name, origin, version, knowledge)
+    ]
     if version is not None:
         out += _of_variables(facts, version, knowledge)
         from engine.observe import pins  # noqa: PLC0415 - only where a version is known
@@ -162,7 +172,9 @@ def _of_flag(name: str, origin: Origin, version: Range | None, knowledge: Knowle
             yield Fact("derived.removed_flag", name, derived, "exact" if gone else "near")
             if entry.get("replacement"):
                 yield Fact("derived.flag_replacement", entry["replacement"]["en"], derived)
-    elif entry.get("since") and version is not None and holds(Constraint.parse(f">={entry['since']}"), version) is False:
+    elif (
+        entry.get("since") and version is not None and holds(Constraint.parse(f">={entry['since']}"), version) is False
+    ):
         yield Fact("derived.flag_too_new", name, derived)
 
 

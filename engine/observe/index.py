@@ -5,6 +5,7 @@ It only says who might be in the room. A cause that nothing but the index propos
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log
 
 from engine.buckets import Buckets, pack
@@ -31,13 +32,14 @@ def terms(text: str, compiled: Mapping[str, Any]) -> list[str]:
 def of_words(cut: Sequence[lexicon.Word], spans: Sequence[lexicon.Span]) -> list[str]:
     """The same for text that is cut already."""
     out = [word.stem for word in cut if len(word.stem) > 1]
-    pairs = zip(cut, cut[1:], strict=False)
+    pairs = pairwise(cut)
     out += [a.stem + b.stem for a, b in pairs if a.end == b.start and not a.stem.isascii() and not b.stem.isascii()]
     return out + [f"says:{span.concept}" for span in spans if not span.negated] * _CONCEPT_TIMES
 
 
 def build(documents: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Postings with their BM25 weight worked out, as plain data that can be stored. `documents` maps a cause to its terms, with repeats."""
+    """Postings with their BM25 weight worked out, as plain data that can be stored. `documents` maps a cause to its
+    terms, with repeats."""
     ids = sorted(documents)
     lengths = {cause: len(found) for cause, found in documents.items()}
     mean = sum(lengths.values()) / max(len(lengths), 1)
@@ -51,7 +53,8 @@ def build(documents: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         if len(posting) * 2 <= len(ids) or len(ids) < 4:  # what half of the causes say tells them not apart
             rarity = log(1 + (len(ids) - len(posting) + 0.5) / (len(posting) + 0.5))
             postings[term] = tuple(
-                (number, round(rarity * _gain(count, lengths[ids[number]] / mean), 4)) for number, count in posting.items()
+                (number, round(rarity * _gain(count, lengths[ids[number]] / mean), 4))
+                for number, count in posting.items()
             )
     return {"ids": tuple(ids), "postings": pack(postings)}
 

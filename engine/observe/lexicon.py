@@ -135,7 +135,8 @@ def _chinese(text: str, cut: Sequence[Word], forms: Buckets) -> list[Span]:
 
 
 def _telling(text: str) -> list[int]:
-    """The places of the characters that tell: no spaces, and no adverb of degree (`吐字很慢` says what `吐字慢` says)."""
+    """The places of the characters that tell: no spaces, and no adverb of degree (`吐字很慢` says what `吐字慢`
+    says)."""
     silent = {index for index, character in enumerate(text) if character.isspace()}
     for adverb in DEGREES:
         at = text.find(adverb)
@@ -170,7 +171,8 @@ def _uncovered(found: Sequence[Span], kinds: Mapping[str, str]) -> list[Span]:
 
 
 def _covered(span: Span, found: Sequence[Span], kinds: Mapping[str, str]) -> bool:
-    """Whether a longer form holds this one and means something else by it: no trouble is `stuck` in `download stuck`."""
+    """Whether a longer form holds this one and means something else by it: no trouble is `stuck` in `download
+    stuck`."""
     size = span.end - span.start
     return any(
         other.start <= span.start

@@ -87,6 +87,7 @@ class Reading(Value):
     unexplained: tuple[Unexplained, ...] = ()  # the same as `exceptions`, with who raised them and how often
     times: Mapping[str, str] = {}  # when each stage was first announced
     latest: Mapping[str, int] = {}  # last line of each sign and of each unexplained exception
+    blank: bool = False  # nothing but white space
 
     def stage_at(self, line: int) -> str:
         """The stage that the last milestone up to `line` announced; "" before the first."""
@@ -256,9 +257,10 @@ class _Reader:
             tuple(hits), tuple(self.progress.changes), self.statistics, self.version, self.arguments,
             tuple((one.line, one.text) for one in unexplained),
             tuple(sorted((line, status) for status, line in self.statuses.items())), self.is_vllm,
-            self.next_line - self.ended if self.says_something else 0, {self.signs[n][0]: count for n, count in self.counts.items()},
+            self.next_line - self.ended, {self.signs[n][0]: count for n, count in self.counts.items()},
             tuple(self.matches), unexplained, self.progress.times,
             {**{self.signs[n][0]: line for n, line in self.latest.items()}, **self.repeated},
+            not self.says_something,
         )  # fmt: skip
 
 

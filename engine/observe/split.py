@@ -6,7 +6,6 @@ for signs all the same.
 
 from __future__ import annotations
 
-
 from engine.lazy import regex
 from engine.model import Value
 
@@ -16,19 +15,36 @@ _MACHINE = regex(
     r"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b[:\s]"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[\[(]?\d\d:\d\d:\d\d|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d|time=\"?\d{4}"
     r"|\[(?:pod|rank|W|E|I|F|\d|[A-Z][\w-]*\])[^\]]*\]?"
-    r"|Traceback \(most recent call last\)|File \"[^\"]+\", line \d+|\^+\s*$|raise \w|During handling of|The above exception"
+    r"|Traceback \(most recent call last\)|File \"[^\"]+\", line \d+|\^+\s*$"
+    r"|raise \w|During handling of|The above exception"
     r"|[\w.]{0,80}[A-Z]\w{0,60}(?:Error|Exception|Warning|Timeout|Exit)(?:\s*:|\s*$)"
     r"|[\w.-]{1,60}\s*\|\s|[{}\[\]\"<]|[#$>]\s|\+[-=]{3,}|\|[ \-=]|[-=*]{5,}"
-    r"|vllm(?: serve)?: error|usage: |docker:|nvidia-smi|python3?:|bash:|sh:|curl:|Error response|error:|Error:|FATAL|fatal:|E\d{4} |W\d{4} "
+    r"|vllm(?: serve)?: error|usage: |docker:|nvidia-smi|python3?:|bash:|sh:|curl:|Error response"
+    r"|error:|Error:|FATAL|fatal:|E\d{4} |W\d{4} "
     r"|[\w.-]+:\d+:\d+ \[\d+\] NCCL|NCCL (?:INFO|WARN)|Killed|Segmentation fault|Bus error|Aborted"
     r"|vllm:\w|# (?:HELP|TYPE) |Loading safetensors|Processed prompts|Name:|HTTP/\d|\w+:\s+\d+%\|"
     r")"
 )
 _EXCEPTION = regex(r"\s*[\w.]{0,80}[A-Z]\w{0,60}(?:Error|Exception)\s*:")
 _COMMAND = regex(
-    r"\s*(?:\$ |# )?(?:(?:sudo |nohup |env |export )*(?:[A-Z_][A-Z0-9_]*=\S+ )*)(?:vllm serve(?=\s|$)|python3? -m vllm\.|docker run\b|podman run\b)"
+    r"\s*(?:\$ |# )?(?:(?:sudo |nohup |env |export )*(?:[A-Z_][A-Z0-9_]*=\S+ )*)"
+    r"(?:vllm serve(?=\s|$)|python3? -m vllm\.|docker run\b|podman run\b)"
 )
-_MARKS = (*":=|<>{}[]()#$^", "run", "serve", "Killed", "Aborted", "Bus", "Segmentation", "NCCL", "INFO", "WARN", "ERROR", "FATAL", "raise")  # without one of these a line is plain words
+_MARKS = (
+    *":=|<>{}[]()#$^",
+    "run",
+    "serve",
+    "Killed",
+    "Aborted",
+    "Bus",
+    "Segmentation",
+    "NCCL",
+    "INFO",
+    "WARN",
+    "ERROR",
+    "FATAL",
+    "raise",
+)  # without one of these a line is plain words
 TELLING = 4  # plain words after a command that make it a sentence
 MOST_LINES = 400  # lines of a text that are looked at one by one; a longer text is a log
 
@@ -54,7 +70,9 @@ def split(text: str, outputs: frozenset[int] = frozenset()) -> Parts:
     kinds += ["log"] * (len(rows) - len(kinds))
 
     def of(kind: str) -> str:
-        return "\n".join(row if here == kind else "" if kind == "log" else "\0" for row, here in zip(rows, kinds, strict=True))
+        return "\n".join(
+            row if here == kind else "" if kind == "log" else "\0" for row, here in zip(rows, kinds, strict=True)
+        )
 
     log = of("log")
     return Parts(
@@ -105,4 +123,6 @@ def _goes_on(row: str) -> bool:
     if any("\u3400" <= c <= "\u9fff" for c in row):
         return False
     plain = sum(word.isalpha() and word.islower() for word in row.replace(",", " ").replace(".", " ").split())
-    return plain * 2 < len(row.split()) or any(mark in row for mark in ("()", "://", " = ", "::", "site-packages", "0x"))
+    return plain * 2 < len(row.split()) or any(
+        mark in row for mark in ("()", "://", " = ", "::", "site-packages", "0x")
+    )

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 FIRST_CHINESE, LAST_CHINESE = "\u3400", "\u9fff"
 LONGEST = 64  # characters of one word; longer runs (base64, hashes) carry no meaning
-_WORD = regex(r"[a-z0-9_][a-z0-9_+./:@'-]*|--?[a-z][a-z0-9_-]*|!{3,}|\?|/[a-z0-9_./-]+|\+[a-z]+|[^\x00-\x7f]")  # the last is taken apart below: a range of Chinese compiles for milliseconds
+_WORD = regex(
+    r"[a-z0-9_][a-z0-9_+./:@'-]*|--?[a-z][a-z0-9_-]*|!{3,}|\?|/[a-z0-9_./-]+|\+[a-z]+|[^\x00-\x7f]"
+)  # the last is taken apart below: a range of Chinese compiles for milliseconds
 _CONTRACTION = {"won't": "will not", "can't": "can not", "cannot": "can not", "cant": "can not", "wont": "will not"}
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2019: 0x27}
 

@@ -1,7 +1,7 @@
 """Facts -> atoms for the chain, and back: which observations an atom stands for.
 
-Comparisons are evaluated here, in Python, with three values: an atom for what holds, a `not-` atom for what is known not
-to hold, nothing for what is unknown.
+Comparisons are evaluated here, in Python, with three values: an atom for what holds, a `not-` atom for what is known
+not to hold, nothing for what is unknown.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ _UNITS = {"k": 1_000.0, "m": 1_000_000.0, "g": 1_000_000_000.0, "K": 1_024.0, "M
 
 
 def number(value: object) -> float | None:
-    """The number that a value begins with, as vLLM's command line reads it (32k is 32,000, 32K is 32,768); None for text."""
+    """The number that a value begins with, as vLLM's command line reads it (32k is 32,000, 32K is 32,768); None for
+    text."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):

@@ -1,8 +1,8 @@
 """Facts -> everything that the rules derive from them, with the reason for each conclusion.
 
 The rules come in sets. A set is fetched when an atom appears that a rule of it cannot do without, so that a query pays
-for the knowledge that it touches; the answer is the same as with all sets loaded. Which engine draws the conclusions makes
-no difference either: the trace is put into one canonical order here.
+for the knowledge that it touches; the answer is the same as with all sets loaded. Which engine draws the conclusions
+makes no difference either: the trace is put into one canonical order here.
 """
 
 from __future__ import annotations

@@ -48,7 +48,10 @@ def library(knowledge: Knowledge, kind: str, watch: str) -> RuleSets:
         if len(_libraries) > 8:  # only tests and a long-lived linter see many knowledge bases
             _libraries.clear()
         found = _libraries[key] = Library(
-            knowledge.section(watch), knowledge.ids(kind), lambda name: _rule_set(knowledge, kind, name), knowledge.section(f"{kind}-feeding")
+            knowledge.section(watch),
+            knowledge.ids(kind),
+            lambda name: _rule_set(knowledge, kind, name),
+            knowledge.section(f"{kind}-feeding"),
         )
     return found
 
@@ -61,11 +64,15 @@ def _rule_set(knowledge: Knowledge, kind: str, name: str) -> RuleSet:
 def _grounds(steps: Sequence[Step], known: Mapping[str, tuple[Fact, ...]]) -> dict[str, tuple[Fact, ...]]:
     """For each conclusion the facts under the shortest rule that gives it, so that evidence shows what decided."""
     grounds = dict(known)
-    for step in steps:  # by level of the conclusion: the rule that reached it first has its grounds, a later one may not
+    for (
+        step
+    ) in steps:  # by level of the conclusion: the rule that reached it first has its grounds, a later one may not
         if not all(atom in grounds for atom in step.body):
             continue
         # of several facts that show one atom the best is enough; a conclusion rests on all of its own
-        found = dict.fromkeys(fact for atom in step.body for fact in (known[atom][:1] if atom in known else grounds[atom]))
+        found = dict.fromkeys(
+            fact for atom in step.body for fact in (known[atom][:1] if atom in known else grounds[atom])
+        )
         present = grounds.get(step.conclusion)
         if present is None or (len(found), _worst(found)) < (len(present), _worst(present)):
             grounds[step.conclusion] = tuple(found)

@@ -7,6 +7,7 @@ scores over all candidates and one explicit "none of these", then a monotone cal
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import exp
 
 from engine.model import Evidence, Value
@@ -173,7 +174,7 @@ def _has_more_than_words(suspect: Suspect) -> bool:
 
 def calibrated(confidence: float, table: Sequence[Sequence[float]]) -> float:
     """The stated confidence on the fitted line between the table's points."""
-    for (low, at_low), (high, at_high) in zip(table, table[1:], strict=False):
+    for (low, at_low), (high, at_high) in pairwise(table):
         if confidence <= high:
             return at_low + (at_high - at_low) * (confidence - low) / (high - low)
     return table[-1][1]
@@ -201,5 +202,7 @@ def evidence(items: Iterable[Item]) -> tuple[Evidence, ...]:
     for item in items:
         for fact in item.facts:
             origin = fact.origin
-            shown.setdefault((origin.kind, origin.file, origin.line, origin.text), Evidence(_shown(origin), item.weight))
+            shown.setdefault(
+                (origin.kind, origin.file, origin.line, origin.text), Evidence(_shown(origin), item.weight)
+            )
     return tuple(shown.values())

@@ -43,7 +43,8 @@ def log(arguments: list[str]) -> int:
 
 
 def _files(paths: Sequence[str]) -> list[Attachment]:
-    """The files, all opened before one is read; standard input for `-`, or where none is named and a pipe leads here."""
+    """The files, all opened before one is read; standard input for `-`, or where none is named and a pipe leads
+    here."""
     if not paths and output.input_is_terminal():
         raise UsageError("no log is named.", "Name its file, or pipe it: docker logs CONTAINER 2>&1 | kb log -")
     return [standard_input()[0] if path == "-" else attachment(path) for path in paths or ["-"]]
@@ -53,7 +54,7 @@ def _parser() -> Parser:
     parser = Parser(
         "log",
         usage="kb log FILE [FILE ...] [--json] [--lang auto|en|zh]   or   kb log -   (from standard input)",
-        description="What a server log says: the root failure, the stage, versions and engine arguments, with line numbers.",
+        description="What a server log says: the root failure, the stage, versions, engine arguments, line numbers.",
         epilog="Several files are read as the logs of the nodes of one server. Exit code: 0 read, 2 unreadable.",
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="a log of any size; - is standard input")

@@ -75,7 +75,10 @@ def _log(name: str, reading: Reading, ahead: float, words: Callable[[str], str])
             }
             for hit in reading.hits
         ],
-        "matches": [{"line": line, "sign": sign, "process": process or None} for line, sign, process in reading.matches],
+        "matches": [
+            {"line": line, "sign": sign, "process": process or None}
+            for line, sign, process in reading.matches
+        ],
     }  # fmt: skip
 
 

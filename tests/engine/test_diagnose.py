@@ -18,7 +18,7 @@ NEED = "(EngineCore pid=2) ERROR 12-01 10:00:05 [core.py:9] 16.0 GiB KV cache is
 INIT_FAILED = "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n"
 OOM = "(EngineCore_DP0 pid=2) ERROR 12-01 10:00:05 [core.py:9] torch.OutOfMemoryError: CUDA out of memory.\n"
 UNKNOWN = "(EngineCore_DP0 pid=2) ERROR 12-01 10:00:05 [core.py:9] KeyError: 'model.layers.0'\n"
-STALLED = "INFO 12-01 10:00:10 [l.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 2 reqs, Waiting: 0 reqs\n"  # noqa: E501
+STALLED = "INFO 12-01 10:00:10 [l.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 2 reqs, Waiting: 0 reqs\n"
 
 
 # -- the status -------------------------------------------------------------------------------------------------------

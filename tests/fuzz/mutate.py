@@ -77,7 +77,7 @@ node1:88:88 [0] NCCL WARN Error while creating shared memory segment /dev/shm/nc
 vllm: error: unrecognized arguments: --swap-space 4
 (APIServer pid=1) INFO:     10.0.0.1:5 - "POST /v1/chat/completions HTTP/1.1" 500 Internal Server Error
 openai.NotFoundError: Error code: 404 - {'object': 'error', 'message': 'The model `x` does not exist.', 'code': 404}
-"""  # noqa: E501
+"""
 ODD = [
     *(b"\0", b"\xff", b"\xed\xa0\x80", b"\x1b[31m", b"\x1b]0;x\x07", b"\r", b"\n", b" " * 300, b"9" * 400),
     *(b"'", b'"', b"\\", b"{", b"}", b"%s", b"{log.needed_gib}", b"--", b"-", b"=", b"(pid=", b"ERROR ", b"not "),

@@ -81,7 +81,7 @@ def test_a_new_flag_stands_with_the_others(name: str) -> None:
         ("ray-serve.yaml", "        max_num_seqs: 64"),
         ("values.yaml", "      maxNumSeqs: 64"),
         ("kserve.yaml", "      - --max_num_seqs=64"),
-        ("offline.py", "    max_num_seqs=64,"),
+        ("offline.python", "    max_num_seqs=64,"),
     ],
 )
 def test_a_new_flag_has_the_layout_of_the_others(name: str, line: str) -> None:
@@ -99,7 +99,7 @@ def test_a_wrapper_is_given_the_name_that_it_knows() -> None:
 @pytest.mark.parametrize(
     ("name", "wanted", "expected"),
     [
-        ("offline.py", "false", "    enforce_eager=False,"),
+        ("offline.python", "false", "    enforce_eager=False,"),
         ("llamafactory.yaml", "false", "vllm_enforce_eager: false"),
         ("serve-config.yaml", "false", "enforce-eager: false"),
         ("ray-serve.yaml", "true", "        enforce_eager: true"),

@@ -21,7 +21,7 @@ OOM = "(EngineCore_DP0 pid=2) ERROR 12-01 10:00:05 [core.py:9] torch.OutOfMemory
 DEAD = "(APIServer pid=1) ERROR 12-01 10:00:09 [async_llm.py:9] vllm.v1.engine.exceptions.EngineDeadError\n"
 SHUTDOWN = "(APIServer pid=1) INFO 12-01 11:00:00 [launcher.py:1] Shutting down FastAPI HTTP server.\n"
 UNKNOWN = "(EngineCore_DP0 pid=2) ERROR 12-01 10:00:05 [core.py:9] KeyError: 'model.layers.0'\n"
-STALLED = "INFO 12-01 10:00:10 [l.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 2 reqs, Waiting: 0 reqs\n"  # noqa: E501
+STALLED = "INFO 12-01 10:00:10 [l.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 2 reqs, Waiting: 0 reqs\n"
 
 
 def seen(text: str = "", *logs: str | bytes, command: str = "", **context: object) -> Observation:

@@ -62,7 +62,7 @@ def test_the_command_is_told_from_the_words_around_it(name: str) -> None:
     assert "max" not in observation.words
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name.endswith((".yaml", ".py", ".service"))])
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name.endswith((".yaml", ".python", ".service"))])
 def test_what_is_pasted_without_a_fence_is_found_as_well(name: str) -> None:
     observation = observe(Case(f"my server hangs, what now?\n{SAMPLES[name]}\nany idea?"), mini())
     assert values(observation.facts, "args.max-model-len")[0] == "32768"
@@ -132,7 +132,7 @@ def test_a_log_that_names_its_command_is_both() -> None:
         ("kserve.yaml", {"where": "kubernetes", "gpus": "one", "args.served-model-name": "qwen"}),
         ("vllm.service", {"where": "bare-metal", "env.CUDA_VISIBLE_DEVICES": "0", "env.VLLM_LOGGING_LEVEL": "DEBUG"}),
         (
-            "offline.py",
+            "offline.python",
             {"args.enforce-eager": True, "env.VLLM_USE_V1": "1", "args.limit-mm-per-prompt": '{"image": 4}'},
         ),
         ("llamafactory.yaml", {"args.enforce-eager": True}),
@@ -339,7 +339,7 @@ def test_a_command_with_the_output_that_it_gave_is_a_command_and_a_log() -> None
     assert values(observation.facts, "sign.unrecognized-arguments") == [True]
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name.endswith((".yaml", ".py", ".service"))])
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name.endswith((".yaml", ".python", ".service"))])
 def test_a_manifest_may_come_on_standard_input(name: str) -> None:
     observation = observe(Case("", (Attachment("-", [SAMPLES[name].encode()]),)), mini())
     assert values(observation.facts, "args.max-model-len") == ["32768"]

@@ -14,7 +14,7 @@ from tests.support import mini
 SERVER = "(APIServer pid=1) INFO 12-01 10:00:00 [api_server.py:1] vLLM API server version 0.15.0\n"
 OOM = "(EngineCore_DP0 pid=2) ERROR 12-01 10:00:01 [core.py:9] torch.OutOfMemoryError: CUDA out of memory.\n"
 INIT_FAILED = "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n"
-STATISTICS = "INFO 12-01 10:00:10 [loggers.py:1] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs\n"  # noqa: E501
+STATISTICS = "INFO 12-01 10:00:10 [loggers.py:1] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs\n"
 
 
 def reading(*texts: str) -> log.Reading:
@@ -123,7 +123,7 @@ def test_the_first_banner_counts() -> None:
 
 
 def test_arguments_are_read_from_the_line_that_prints_them() -> None:
-    line = "INFO non-default args: {'model_tag': 'm', 'max_model_len': 4096, 'gpu_memory_utilization': 0.95, 'api_key': ['a'], 'enforce_eager': True}\n"  # noqa: E501
+    line = "INFO non-default args: {'model_tag': 'm', 'max_model_len': 4096, 'gpu_memory_utilization': 0.95, 'api_key': ['a'], 'enforce_eager': True}\n"
     found = reading("first\n", line)
     assert found.arguments is not None
     stated, at = found.arguments

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.observe import metrics
 from engine.observe.environment import Text
 from tests.engine.observe.scrapes import later, scrape
-from tests.support import answer, claimed, real
+from tests.support import answer, claimed, named, real
 
 if TYPE_CHECKING:
     from engine.model import Answer
@@ -50,7 +50,6 @@ def diagnosed(*scraped: str) -> Answer:
         ("error rate, 5xx", "engine-process-killed", [scrape(broken=120)]),
         ("error rate, clients that give up", "client-timeout-too-short", [scrape(aborted=200)]),
         ("requests that nobody waited for", "client-timeout-too-short", [scrape(vanished=400)]),
-        ("error rate, failed requests", "pd-kv-transfer-handshake-fails", [scrape(failed=120)]),
         ("prefix-cache efficiency", "prompt-prefix-differs", [scrape(hits=1_000)]),
         ("replica imbalance, one address", "replica-load-imbalance", [scrape(loads=((60, 20, 0.9), (5, 0, 0.1)))]),
         (
@@ -83,6 +82,11 @@ def test_a_verdict_is_reached_with_its_cause(verdict: str, cause: str, scraped: 
     found = diagnosed(*scraped)
     assert claimed(found) == [cause], verdict
     assert found.status == "answered"
+
+
+def test_requests_that_fail_are_no_sign_of_health_even_where_the_cause_stays_open() -> None:
+    found = diagnosed(scrape(failed=120))
+    assert (found.status, claimed(found), named(found)) == ("answered", [], ["pd-kv-transfer-handshake-fails"])
 
 
 @pytest.mark.parametrize(
