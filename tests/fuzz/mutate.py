@@ -86,6 +86,11 @@ ODD = [
 ]
 
 
+VALUES: list[Any] = [
+    *("²", "", " ", "=x", "--", "half", "-0.03", "$LEN", "0.18.0", "nightly", "serving", "docker", "9" * 400),
+    *(None, True, False, 0, -1, 10**30, float("inf"), float("nan"), 1e300, [], [1], {}, {"a": 1}),
+]
+
 # -- mutations --------------------------------------------------------------------------------------------------------
 
 
@@ -128,7 +133,11 @@ def splice(data: bytes, chance: random.Random) -> bytes:
 def numbers(data: bytes, chance: random.Random) -> bytes:
     digits = [at for at, byte in enumerate(data) if 48 <= byte <= 57]
     for at in chance.sample(digits, min(len(digits), 5)):
-        data = data[:at] + chance.choice([b"0", b"9", b"-", b".", b"999999999999", b""]) + data[at + 1 :]
+        data = (
+            data[:at]
+            + chance.choice([b"0", b"9", b"-", b".", b"9" * 12, b"9" * 400, "²".encode(), b""])
+            + data[at + 1 :]
+        )
     return data
 
 
@@ -166,6 +175,23 @@ def mutated(chance: random.Random) -> bytes:
     return data
 
 
+def context(words: str, chance: random.Random) -> dict[str, Any]:
+    """What an operator might state beside the rest, with values that no setting has."""
+    flag = chance.choice(["max_model_len", "--gpu-memory-utilization", "-tp", "swap-space", "max_num_seqs", words[:20]])
+    fact = chance.choice(["stage", "where", "log.flag", "vllm.version", "args.max-model-len", "says.hang", words[:20]])
+    value = chance.choice(VALUES)
+    return {
+        **({"other": words} if chance.random() < 0.2 else {}),
+        **(
+            {chance.choice(["vllm_version", "torch", "gpu", "gpu_count", "model"]): value}
+            if chance.random() < 0.2
+            else {}
+        ),
+        **({"args": {flag: value}} if chance.random() < 0.2 else {}),
+        **({"facts": {fact: value}} if chance.random() < 0.2 else {}),
+    }
+
+
 def made(seed: int) -> Case:
     """The case of that number: the same every time."""
     chance = random.Random(seed)
@@ -175,14 +201,11 @@ def made(seed: int) -> Case:
     attachments = [
         Attachment(chance.choice(["-", "a.log"]), [mutated(chance)]) for _ in range(chance.choice([0, 0, 1, 1, 2]))
     ]
-    context: dict[str, Any] = chance.choice(
-        [{}, {}, {"other": words[1]}, {"vllm_version": words[2][:40]}, {"args": {words[1][:20]: words[2][:20]}}]
-    )
     return Case(
         words[0] if chance.random() < 0.7 else "",
         tuple(attachments),
         words[2] if chance.random() < 0.3 else "",
-        context,
+        context(words[1], chance),
         chance.choice(["auto", "auto", "en", "zh"]),
         chance.random() < 0.2,
     )
