@@ -155,10 +155,10 @@ def test_the_wheel_holds_three_packages_and_its_licence(wheel: Path) -> None:
     assert f"{facts}/licenses/LICENSE" in names
 
 
-def test_the_core_depends_on_four_libraries_that_are_published_as_wheels(facts_of_wheel: Message) -> None:
+def test_the_core_depends_on_five_libraries_that_are_published_as_wheels(facts_of_wheel: Message) -> None:
     requirements = map(Requirement, facts_of_wheel.get_all("Requires-Dist", []))
     core = {each.name.lower() for each in requirements if "extra" not in str(each.marker)}
-    assert core == {"rapidfuzz", "google-re2", "pyyaml", "pydantic"}
+    assert core == {"rapidfuzz", "google-re2", "hyperscan", "pyyaml", "pydantic"}
 
 
 def test_the_installed_tool_names_its_version_and_the_engine_that_needs_no_compiler(installed: Installed) -> None:
