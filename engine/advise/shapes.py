@@ -58,12 +58,10 @@ def of_name(name: str, knowledge: Knowledge, quantization: str = "") -> tuple[st
     """The known model that `name` (a repository, a local folder) is a copy of, and its shape; None when none is known.
 
     `quantization` is what the command says; without it the name tells how many bits a weight has."""
-    wanted = plain(name)
-    for known in knowledge.ids("model"):
-        entry = knowledge.item("model", known) or {}
-        if wanted in (plain(each) for each in (known, *entry.get("also", ()))):
-            return known, of_entry(entry, bits_of(quantization) or bits_of(name))
-    return None
+    known = knowledge.section("model-names").get(plain(name))
+    if known is None:
+        return None
+    return known, of_entry(knowledge.item("model", known) or {}, bits_of(quantization) or bits_of(name))
 
 
 def plain(name: str) -> str:

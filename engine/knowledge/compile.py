@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.advise import shapes
 from engine.errors import KnowledgeError
 from engine.knowledge import lint, literals, rules, store
 from engine.knowledge.base import Base, read
@@ -94,6 +95,7 @@ def _sections(
             for effect in base.effects
         ),
         "flag-names": _flag_names(base),
+        "model-names": _model_names(base),
         "switches": frozenset(name for name, entry in base.of("flag").items() if entry.data.get("type") == "bool"),
         "facts": {name: (entry.data["type"], entry.data.get("unit")) for name, entry in base.of("fact").items()},
         "vague": frozenset(name for name, entry in base.of("symptom").items() if entry.data.get("vague")),
@@ -125,6 +127,15 @@ def _by_fact(compiled: rules.Compiled) -> dict[str, tuple[tuple[str, str, str, b
         for name in (test.fact, test.operand) if test.operand_is_fact else (test.fact,):
             found.setdefault(name, []).append(row)  # type: ignore[arg-type]
     return {name: tuple(rows) for name, rows in found.items()}
+
+
+def _model_names(base: Base) -> dict[str, str]:
+    """Every plain name of a model -> the entry that is meant; the first entry in order of names keeps a shared one."""
+    names: dict[str, str] = {}
+    for model, entry in sorted(base.of("model").items()):
+        for name in (model, *entry.data.get("also", ())):
+            names.setdefault(shapes.plain(name), model)
+    return names
 
 
 def _flag_names(base: Base) -> dict[str, str]:

@@ -24,7 +24,7 @@ DIGEST = 12  # bytes of a hash
 MARSHAL = 4  # the newest format that Python 3.11 reads
 SHIPPED = os.path.join("compiled", "knowledge.bin")
 HOME = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "kb")
-_COMPILERS = (".", "knowledge", "observe")  # folders of the engine whose code decides what is compiled
+_COMPILERS = (".", "advise", "knowledge", "observe")  # folders of the engine whose code decides what is compiled
 
 
 class Knowledge:

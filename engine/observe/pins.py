@@ -38,12 +38,20 @@ def facts(stated: Sequence[Fact], version: Range, knowledge: Knowledge) -> Itera
 
 
 def _releases(knowledge: Knowledge) -> list[Release]:
+    kept = _kept.get(knowledge.hash)
+    if kept is not None:
+        return kept
     found = []
     for number in knowledge.ids("version"):
         entry, release = knowledge.item("version", number), Range.parse(number)
         if entry is not None and release is not None:
             found.append((release, {"vllm": number, **entry}))
-    return sorted(found, key=lambda one: one[0].low)
+    _kept.clear()  # one knowledge base is in use at a time
+    _kept[knowledge.hash] = sorted(found, key=lambda one: one[0].low)
+    return _kept[knowledge.hash]
+
+
+_kept: dict[str, list[Release]] = {}
 
 
 def _same_minor(number: str, version: Range) -> bool:

@@ -176,7 +176,7 @@ def calibrated(confidence: float, table: Sequence[Sequence[float]]) -> float:
     """The stated confidence on the fitted line between the table's points."""
     for (low, at_low), (high, at_high) in pairwise(table):
         if confidence <= high:
-            return at_low + (at_high - at_low) * (confidence - low) / (high - low)
+            return at_low + (at_high - at_low) * ((confidence - low) / (high - low))
     return table[-1][1]
 
 
