@@ -6,7 +6,7 @@ from __future__ import annotations
 from engine.advise import command as corrected_command
 from engine.advise import values
 from engine.advise.fixes import advise
-from engine.model import Answer, RankedCause, RuledOut, SeenSymptom
+from engine.model import Answer, Change, Fix, RankedCause, RuledOut, SeenSymptom
 from engine.observe import derive
 from engine.observe.case import language, observe
 from engine.reason import ask, infer, rank
@@ -29,6 +29,7 @@ SHOWN = 5  # causes with all their checks and fixes; those below a tenth of the 
 ALWAYS = 3  # causes that are shown unless they are hopeless: what was nearly as likely is worth knowing
 HOPELESS = 0.01
 LEAST = 0.02  # confidence below which a suggestion says nothing
+REMOVED = "cli-flag-removed"  # what a version no longer has leaves the command, whatever else is wrong
 RESEMBLES = 1.0  # score from which a cause that only resembles the words is worth suggesting
 MANY_FAIL = 5.0  # per cent of the requests
 _OF_GPUS = ("gpu.", "driver.", "torch.", "vllm.", "rdma.", "libraries.")  # facts that only our field's tools give
@@ -114,7 +115,7 @@ def _foreign(seen: Observation) -> bool:
     ):  # a log without a line of vLLM or of its neighbours, and words that could be about anything
         return not signs and not named & {"says.model", "says.gpu", "says.engine", "says.request"}
     grounded = signs or bool(seen.kinds & {"subject", "thing"})
-    return not grounded and seen.unknown_words >= STRANGE
+    return not grounded and not seen.readings and seen.unknown_words >= STRANGE
 
 
 def _platform(facts: Sequence[Fact]) -> str | None:
@@ -216,8 +217,17 @@ def _command(seen: Observation, causes: Sequence[RankedCause], knowledge: Knowle
     if not seen.command or not causes:
         return None
     fixes = [(one.id, fix) for one in causes if one is causes[0] or _shown_by_command(one) for fix in one.fixes]
+    if derive.versions(seen.facts) is None:  # what only some versions have is not written into a command
+        fixes = [(cause, fix) for cause, fix in fixes if not _of_some_versions(cause, fix, knowledge)]
+    gone = {str(fact.value) for fact in seen.facts if fact.name == "derived.removed_flag" and fact.grade == "exact"}
+    fixes += [(REMOVED, Fix(flag, (Change("flag", flag, None, None),), {})) for flag in sorted(gone)]
     done = corrected_command.combined(seen.command, fixes, knowledge)
     return corrected_command.shown(done, knowledge) if done is not None else None
+
+
+def _of_some_versions(cause: str, fix: Fix, knowledge: Knowledge) -> bool:
+    entry = knowledge.item("cause", cause) or {"fixes": ()}
+    return any(one["id"] == fix.id and one.get("applies") for one in entry["fixes"])
 
 
 def _shown_by_command(cause: RankedCause) -> bool:

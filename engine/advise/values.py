@@ -89,6 +89,8 @@ def _computed(text: str, flag: str, now: str | None) -> str:
         return str(max(1, int(result))) if value == int(value) else f"{result:g}"
     least, most = _SHARES.get(flag, (0.0, float("inf")))
     result = min(most, max(least, value + float(text)))
+    if (result - value) * float(text) <= 0:
+        return text  # already beyond what such a step could better
     return str(int(result)) if result == int(result) else f"{result:.4g}"
 
 

@@ -96,7 +96,7 @@ def _sections(
         ),
         "flag-names": _flag_names(base),
         "model-names": _model_names(base),
-        "switches": frozenset(name for name, entry in base.of("flag").items() if entry.data.get("type") == "bool"),
+        "switches": frozenset(name for name, entry in base.of("flag").items() if "bool" in str(entry.data.get("type"))),
         "facts": {name: (entry.data["type"], entry.data.get("unit")) for name, entry in base.of("fact").items()},
         "vague": frozenset(name for name, entry in base.of("symptom").items() if entry.data.get("vague")),
         "questions": {name: entry.data for name, entry in base.of("question").items()},

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST_WORDS = 12  # unknown words of one complaint that are looked up; a text of thousands is no complaint with typos
+MOST_WORDS = 8  # unknown words of one complaint that are looked up; a text of thousands is no complaint with typos
 
 
 def meant(word: str, known: Sequence[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""The options of `kb query`, read with argparse; a plain complaint without options does without it.
+"""The options of `kb query`, read with argparse; options that are spelled out need no parser, which loads for long.
 
 Everything that is no option is text, wherever it stands, and so is a flag of vLLM: an operator who types
 `kb query unrecognized arguments: --swap-space 4` is quoting an error.
@@ -46,6 +46,9 @@ def parse(arguments: Sequence[str], is_vllm_flag: Callable[[str], bool]) -> Aske
     """Raises UsageError for an option that neither kb nor vLLM has, or one that lacks its value."""
     if not any(word.startswith("-") and word != "-" for word in arguments):
         return _with_words(arguments, ())
+    spelled_out = _spelled_out(arguments)
+    if spelled_out is not None:
+        return spelled_out
     options, literal = _split(arguments)
     parser = _parser()
     found, rest = parser.parse_known_args(options)
@@ -57,6 +60,35 @@ def parse(arguments: Sequence[str], is_vllm_flag: Callable[[str], bool]) -> Aske
     logs = tuple(path for path in found.logs if path != "-")
     named |= {"logs": logs, "metrics": tuple(found.metrics), "facts": tuple(found.facts)}
     return _with_words(rest, literal, reads=len(logs) < len(found.logs), **named)
+
+
+_MANY = {"--log": "logs", "--metrics": "metrics", "--fact": "facts"}
+_ONE = {"--command": "command", "--context": "context", "--lang": "lang", "--format": "format"}
+_CHOICES = {"--lang": LANGUAGES, "--format": FORMATS}
+
+
+def _spelled_out(arguments: Sequence[str]) -> Asked | None:
+    """What argparse would read, where every option stands in full before a value that cannot be an option; None where
+    anything is abbreviated, joined, wrong or text that begins with a dash."""
+    words: list[str] = []
+    named: dict[str, Any] = {}
+    rest = iter(arguments)
+    for word in rest:
+        if word in ("--json", "--explain"):
+            named |= {"format": "json"} if word == "--json" else {"explain": True}
+        elif word in _MANY or word in _ONE:
+            value = next(rest, "-")
+            if value.startswith("-") or value not in _CHOICES.get(word, (value,)):
+                return None
+            if word in _ONE:
+                named[_ONE[word]] = value
+            else:
+                named[_MANY[word]] = (*named.get(_MANY[word], ()), value)
+        elif word.startswith("-") and word != "-":
+            return None
+        else:
+            words.append(word)
+    return _with_words(words, (), **named)
 
 
 def _with_words(words: Sequence[str], literal: Sequence[str], reads: bool = False, **named: Any) -> Asked:

@@ -28,7 +28,7 @@ _PLATFORMS = (
     ("gaudi", "hpu"),
 )
 _IMAGE_WORD = regex(r"[\w./:@+-]*vllm[\w./-]*:[\w.+-]+", IGNORECASE)
-_SECRET = regex(r"(?:^|[_-])(?:api[_-]?key|key|token|secret|password|passwd|credentials?)s?$", IGNORECASE)
+_SECRET = regex(r"(?:^|[_-])(?:(?:api[_-]?key|key|secret|password|passwd|credential)s?|token)$", IGNORECASE)
 _VARIABLE = regex(r"\$\{?([A-Za-z_]\w*)\}?")
 
 
