@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FIRST_CHINESE, LAST_CHINESE = "\u3400", "\u9fff"
+WHOLE = frozenset({"cors"})  # names that would become another word: a core is no CORS header
 LONGEST = 64  # characters of one word; longer runs (base64, hashes) carry no meaning
 _WORD = regex(
     r"[a-z0-9_][a-z0-9_+./:@'-]*|--?[a-z][a-z0-9_-]*|!{3,}|\?|/[a-z0-9_./-]+|\+[a-z]+|[^\x00-\x7f]"
@@ -54,7 +55,7 @@ def _spelled_out(word: str) -> str:
 
 def stem(word: str) -> str:
     """The word without its ending: hangs, hanging and hang are one; short words and names with signs stay."""
-    if len(word) < 4 or not word.isalpha():
+    if len(word) < 4 or not word.isalpha() or word in WHOLE:
         return word
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word[-2] in "su"):
