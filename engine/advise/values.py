@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.reason.atoms import number
+from engine.reason.atoms import TRUST, number
 from engine.redact import MASK, mask
 from engine.versions import Constraint, Range, holds
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from engine.knowledge.store import Knowledge
     from engine.model import Fact
 
-_TRUST = ("answer", "command", "log", "environment", "metric", "context", "derived", "complaint")
 # Flags and variables whose names end so hold credentials.
 SECRET = ("key", "token", "password", "passwd", "secret", "credentials")
 _SHARES = {"--gpu-memory-utilization": (0.05, 0.98)}  # settings that are a share: least and most that make sense
@@ -24,7 +23,7 @@ def known(facts: Sequence[Fact]) -> dict[str, str]:
     """Each fact's value as text, from its most trusted source; the first statement of a source counts."""
     found: dict[str, tuple[int, str]] = {}
     for fact in facts:
-        trust = _TRUST.index(fact.origin.kind)
+        trust = TRUST.index(fact.origin.kind)
         if fact.known and (fact.name not in found or trust < found[fact.name][0]):
             found[fact.name] = (trust, _shown(fact))
     return {name: value for name, (_trust, value) in found.items()}

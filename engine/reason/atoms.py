@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GRADES = {"exact": 0, "near": 1, "faint": 2}
 FALSE = (False, "false", "False", "no", "0", "off", "")
 _FAMILIES = {"sign": "sign", "says": "says", "lexical": "lexical", "symptom": "symptom"}
-_TRUST = ("answer", "command", "log", "environment", "metric", "context", "derived", "complaint")
+TRUST = ("answer", "command", "log", "environment", "metric", "context", "derived", "complaint")
 
 
 def of_facts(facts: Sequence[Fact], knowledge: Knowledge) -> dict[str, tuple[Fact, ...]]:
@@ -48,7 +48,7 @@ def _settle(found: dict[str, list[Fact]]) -> None:
 
 
 def _exactness(fact: Fact) -> tuple[int, int, int]:
-    return GRADES[fact.grade], _TRUST.index(fact.origin.kind), fact.origin.line or 0
+    return GRADES[fact.grade], TRUST.index(fact.origin.kind), fact.origin.line or 0
 
 
 def _evaluated(
@@ -66,8 +66,8 @@ def _evaluated(
 def _trusted(facts: Sequence[Fact]) -> list[Fact]:
     if not facts:
         return []
-    best = min(_TRUST.index(fact.origin.kind) for fact in facts)
-    return [fact for fact in facts if _TRUST.index(fact.origin.kind) == best]
+    best = min(TRUST.index(fact.origin.kind) for fact in facts)
+    return [fact for fact in facts if TRUST.index(fact.origin.kind) == best]
 
 
 def compare(fact: Fact, operator: str, operand: str) -> bool | None:
